@@ -1,0 +1,47 @@
+# Two commands do everything: `make run` and `make test`. Python 3.11+ is all they need.
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 /usr/bin/python3; do \
+	"$$p" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo "$$p"; break; }; done)
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+RUN_ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help install run format check test bench lock clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+install: $(STAMP) ## Build the environment in .venv
+
+$(STAMP): requirements.lock requirements-dev.lock pyproject.toml
+	@test -n "$(PYTHON)" || { echo "Midwatch needs Python 3.11 or newer with venv; set PYTHON=/path/to/python3"; exit 1; }
+	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 || { rm -rf $(VENV); $(PYTHON) -m venv $(VENV); }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $(STAMP)
+
+run: install ## Serve on http://localhost:8080 with the built-in scripted example
+	$(BIN)/midwatch serve --example $(RUN_ARGS)
+
+format: install ## Rewrite the code in house style
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+check: install ## Format, lint, types and import contracts: what CI runs
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+test: install ## All tests: unit, database, API, safety and process tests
+	$(BIN)/python -m pytest
+
+bench: install ## Benchmarks, as ratios against a floor measured in the same run
+	$(BIN)/python -m benchmarks
+
+lock: install ## Compile the hashed requirement files anew
+	$(BIN)/python scripts/lock.py
+
+clean: ## Remove the environment and caches
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis dist

@@ -1,0 +1,87 @@
+"""Every error Midwatch raises on purpose, sorted by who must act.
+
+MidwatchError
+├── Rejected              the caller can fix it
+│   ├── Invalid           bad input
+│   ├── NotFound          no such thing
+│   ├── Conflict          not in this state
+│   └── TooLarge          over a limit
+├── Unavailable           something we depend on failed
+│   ├── StoreUnavailable      the database is gone or restarting
+│   ├── ModelUnavailable      a model call failed
+│   └── ToolServerUnavailable a tool server cannot be reached
+├── Misconfigured         the operator must fix it; raised only while loading
+└── LeaseLost             this run no longer owns its session and must stop
+
+Refusals and failed tool calls are not exceptions: they are results that the model reads.
+"""
+
+from collections.abc import Sequence
+
+
+class MidwatchError(Exception):
+    """Something Midwatch knows how to explain."""
+
+
+class Rejected(MidwatchError):
+    code = "rejected"
+
+    def __init__(self, message: str, *, field: str | None = None, allowed: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.message = message
+        self.field = field
+        self.allowed = tuple(allowed)
+
+
+class Invalid(Rejected):
+    code = "invalid"
+
+
+class NotFound(Rejected):
+    code = "not_found"
+
+    def __init__(self, what: str, identifier: object) -> None:
+        super().__init__(f"there is no {what} {identifier}")
+
+
+class Conflict(Rejected):
+    code = "conflict"
+
+
+class TooLarge(Rejected):
+    code = "too_large"
+
+
+class Unavailable(MidwatchError):
+    pass
+
+
+class StoreUnavailable(Unavailable):
+    pass
+
+
+class ModelUnavailable(Unavailable):
+    """A model call failed. `code` is one of the gateway's stable codes, such as provider_error or credentials."""
+
+    def __init__(self, message: str, *, code: str, retryable: bool) -> None:
+        super().__init__(message)
+        self.code = code
+        self.retryable = retryable
+
+
+class ToolServerUnavailable(Unavailable):
+    def __init__(self, server: str, message: str) -> None:
+        super().__init__(f"tool server {server}: {message}")
+        self.server = server
+
+
+class Misconfigured(MidwatchError):
+    """All that is wrong with the configuration, at once."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = tuple(problems)
+
+
+class LeaseLost(MidwatchError):
+    pass

@@ -1,0 +1,94 @@
+"""Tool definitions, calls, clearances and results, and why a call may be refused."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+
+class ToolKind(StrEnum):
+    RESOLVE = "resolve"
+    READ = "read"
+    WRITE = "write"
+    ASK = "ask"
+
+
+class CallState(StrEnum):
+    REQUESTED = "requested"
+    WAITING_APPROVAL = "waiting_approval"
+    STARTED = "started"
+    FINISHED = "finished"
+    REFUSED = "refused"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolDefinition:
+    server: str
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+    read_only_hint: bool | None = None
+    """What the server says of itself. Proof only when the operator trusts it."""
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.server}.{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """A call the model asked for. `arguments` is the JSON text as the model wrote it."""
+
+    call_id: UUID
+    provider_id: str
+    """The provider's own id of the call; not unique across turns with every provider."""
+    name: str
+    """`server.tool`, or whatever the model wrote when it made a name up."""
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clearance:
+    """The gate's permission for one call."""
+
+    kind: ToolKind
+    proven: bool
+    """The kind comes from our code or the operator, not from the server's own word."""
+    rule: str
+    """What decided, for the audit."""
+    targets: tuple[str, ...]
+    timeout: float
+    """Seconds the call may take, counted from the moment it is journalled as started."""
+    observed: str | None = None
+    """The code of the refusal that observe mode let pass."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClearedCall:
+    call: ToolCall
+    arguments: Mapping[str, Any]
+    clearance: Clearance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    """What came back. A failure is a result with an error code, never an exception."""
+
+    content: str
+    error: str | None = None
+
+    @property
+    def is_error(self) -> bool:
+        return self.error is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """Why code said no. The code is stable; the hint tells the model what it can do instead."""
+
+    code: str
+    reason: str
+    hint: str
+    details: Mapping[str, Any] = field(default_factory=dict[str, Any])

@@ -1,0 +1,40 @@
+"""JSON as bytes. Lone surrogates and NUL, which neither PostgreSQL nor strict decoders take, become U+FFFD."""
+
+from typing import Any, cast
+
+import orjson
+
+
+def encode(value: object) -> bytes:
+    try:
+        return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS)
+    except TypeError:
+        return orjson.dumps(_cleaned(value), option=orjson.OPT_NON_STR_KEYS)
+
+
+def encode_text(value: object) -> str:
+    return encode(value).decode()
+
+
+def decode(data: bytes | str) -> Any:
+    """Raises ValueError when `data` is not JSON."""
+    return orjson.loads(data)
+
+
+def clean_text(text: str) -> str:
+    """Replaces NUL and lone surrogates: one poisoned text must not fail every attempt to store it."""
+    if text.isascii():
+        return text.replace("\x00", "�") if "\x00" in text else text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").replace("\x00", "�")
+
+
+def _cleaned(value: Any) -> Any:
+    match value:
+        case str():
+            return clean_text(value)
+        case dict():
+            return {_cleaned(key): _cleaned(item) for key, item in cast("dict[Any, Any]", value).items()}
+        case list() | tuple():
+            return [_cleaned(item) for item in cast("list[Any]", value)]
+        case _:
+            return value

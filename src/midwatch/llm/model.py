@@ -1,0 +1,69 @@
+"""The one way to ask a model, whoever serves it."""
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from midwatch.domain.messages import Message, Usage
+from midwatch.domain.tools import ToolDefinition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextChunk:
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThinkingChunk:
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallChunk:
+    """A whole tool call, never a part of one. `name` is `server.tool`; `arguments` is JSON text."""
+
+    provider_id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageChunk:
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateChunk:
+    """Opaque bytes the provider wants back with this message."""
+
+    state: bytes
+
+
+Chunk = TextChunk | ThinkingChunk | CallChunk | UsageChunk | StateChunk
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRequest:
+    messages: Sequence[Message]
+    tools: Sequence[ToolDefinition]
+    """Empty means the model must answer in text."""
+    agent: str
+    """Name of the asking agent; scripted models are routed by it."""
+
+
+class Model(Protocol):
+    """One conversation's model: built for one execution, so it may keep what it encoded before."""
+
+    @property
+    def provider(self) -> str:
+        """Name of the provider entry in the configuration."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """Name of the model at the provider."""
+        ...
+
+    def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk]:
+        """Chunks as they come. Raises ModelUnavailable. Closing the generator cancels the request."""
+        ...
