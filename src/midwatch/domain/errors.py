@@ -11,6 +11,7 @@ MidwatchError
 │   ├── ModelUnavailable      a model call failed
 │   └── ToolServerUnavailable a tool server cannot be reached
 ├── Misconfigured         the operator must fix it; raised only while loading
+├── DispatchTooLate       a call's deadline passed before it could be sent; it was not sent
 └── LeaseLost             this run no longer owns its session and must stop
 
 Refusals and failed tool calls are not exceptions: they are results that the model reads.
@@ -81,6 +82,10 @@ class Misconfigured(MidwatchError):
     def __init__(self, problems: Sequence[str]) -> None:
         super().__init__("\n".join(problems))
         self.problems = tuple(problems)
+
+
+class DispatchTooLate(MidwatchError):
+    pass
 
 
 class LeaseLost(MidwatchError):

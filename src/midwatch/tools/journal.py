@@ -1,0 +1,30 @@
+"""What the tools room needs of a journal. The recorder of `timeline` keeps these promises; tests use one in memory."""
+
+from typing import Protocol
+
+from midwatch.domain.tools import ClearedCall, Refusal, ToolCall, ToolResult
+
+
+class CallJournal(Protocol):
+    async def start(self, cleared: ClearedCall) -> Refusal | None:
+        """Commits a write as started before it is dispatched.
+
+        A refusal means that nothing was started: its target is being changed by someone else, or everything is
+        stopped. Raises LeaseLost.
+        """
+        ...
+
+    def check_dispatch(self, cleared: ClearedCall) -> None:
+        """Raises LeaseLost, or DispatchTooLate when the call's deadline has passed by the machine's own clock.
+
+        Called with no await between it and the bytes leaving.
+        """
+        ...
+
+    async def finish(self, cleared: ClearedCall, result: ToolResult) -> None:
+        """Commits the masked result before anybody reads it. Raises LeaseLost."""
+        ...
+
+    async def refuse(self, call: ToolCall, refusal: Refusal) -> ToolResult:
+        """Commits the refusal and returns it as the result the model reads. Raises LeaseLost."""
+        ...
