@@ -1,15 +1,20 @@
 """JSON as bytes. Lone surrogates and NUL, which neither PostgreSQL nor strict decoders take, become U+FFFD."""
 
+from dataclasses import asdict, is_dataclass
 from typing import Any, cast
 
 import orjson
 
+_OPTIONS = orjson.OPT_NON_STR_KEYS
+_NUL = rb"\u0000"
+
 
 def encode(value: object) -> bytes:
     try:
-        return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS)
+        data = orjson.dumps(value, option=_OPTIONS)
     except TypeError:
-        return orjson.dumps(_cleaned(value), option=orjson.OPT_NON_STR_KEYS)
+        return orjson.dumps(_cleaned(value), option=_OPTIONS)
+    return orjson.dumps(_cleaned(value), option=_OPTIONS) if _NUL in data else data
 
 
 def encode_text(value: object) -> str:
@@ -32,6 +37,8 @@ def _cleaned(value: Any) -> Any:
     match value:
         case str():
             return clean_text(value)
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            return _cleaned(asdict(value))
         case dict():
             return {_cleaned(key): _cleaned(item) for key, item in cast("dict[Any, Any]", value).items()}
         case list() | tuple():

@@ -1,0 +1,163 @@
+"""Who runs which session: claim, heartbeat, release. All times are the database's own."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from midwatch.domain.session import RunKind, SessionStatus
+from midwatch.store.driver import Row, Tx
+from midwatch.store.fence import Fence
+
+_CLAIM_LOCK = 0x6D696477_636C6169  # "midwclai"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    fence: Fence
+    status: SessionStatus
+    taken_over: bool
+    """The former owner went away without releasing the session."""
+    resumed: bool
+    """The session had been running before, whoever ran it."""
+    attempts: int
+    """Take-overs in a row without a committed turn between them."""
+    ran: timedelta
+    """How long the session has been running in all, before this claim."""
+    feed_seq: int
+
+
+async def lock_claims(tx: Tx) -> None:
+    """Must be a statement of its own: lock and count in one would count on an older snapshot."""
+    await tx.execute(f"SELECT pg_advisory_xact_lock({_CLAIM_LOCK})")
+
+
+async def take_over(tx: Tx, kind: RunKind, *, owner: str, pod_id: str, lease: timedelta) -> Claim | None:
+    """Takes the longest-expired lease, whatever the cap: a crash at full load must not lock recovery out."""
+    row = await tx.fetchrow(
+        """
+        WITH expired AS (
+            SELECT session_id, released, expires_at, claimed_at, attempts
+            FROM session_leases
+            WHERE run_kind = $1 AND expires_at <= clock_timestamp()
+            ORDER BY expires_at LIMIT 1 FOR UPDATE SKIP LOCKED
+        ), lease AS (
+            UPDATE session_leases l SET
+                owner = $2, epoch = l.epoch + 1, released = false,
+                claimed_at = clock_timestamp(), expires_at = clock_timestamp() + $4,
+                ran_ms = l.ran_ms + (extract(epoch FROM greatest(
+                    CASE WHEN e.released THEN e.expires_at ELSE e.expires_at - $4 END - e.claimed_at,
+                    '0'::interval)) * 1000)::bigint,
+                attempts = CASE WHEN f.progressed THEN 0 ELSE e.attempts END + CASE WHEN e.released THEN 0 ELSE 1 END
+            FROM expired e JOIN session_feeds f USING (session_id)
+            WHERE l.session_id = e.session_id
+            RETURNING l.session_id, l.epoch, l.attempts, l.ran_ms, NOT e.released AS taken_over
+        ), session AS (
+            UPDATE alert_sessions s SET pod_id = $3, last_interaction_at = clock_timestamp()
+            FROM lease WHERE s.session_id = lease.session_id RETURNING s.status
+        ), feed AS (
+            UPDATE session_feeds f SET epoch = lease.epoch, progressed = false
+            FROM lease, session WHERE f.session_id = lease.session_id RETURNING f.seq
+        )
+        SELECT lease.*, session.status, feed.seq, true AS resumed FROM lease, session, feed
+        """,
+        kind,
+        owner,
+        pod_id,
+        lease,
+    )
+    return _claim(row)
+
+
+async def claim_pending(tx: Tx, *, owner: str, pod_id: str, lease: timedelta, cap: int) -> Claim | None:
+    """Takes the oldest pending session, unless as many sessions run as are allowed to."""
+    row = await tx.fetchrow(
+        """
+        WITH running AS (
+            SELECT count(*) AS n FROM session_leases WHERE run_kind = 'alert' AND expires_at > clock_timestamp()
+        ), next AS (
+            SELECT s.session_id, s.started_at IS NOT NULL AS resumed FROM alert_sessions s, running
+            WHERE s.status = 'pending' AND s.deleted_at IS NULL AND running.n < $4
+            ORDER BY s.created_at LIMIT 1 FOR UPDATE OF s SKIP LOCKED
+        ), lease AS (
+            UPDATE session_leases l SET
+                owner = $1, epoch = l.epoch + 1, released = false, run_kind = 'alert',
+                claimed_at = clock_timestamp(), expires_at = clock_timestamp() + $3
+            FROM next WHERE l.session_id = next.session_id
+            RETURNING l.session_id, l.epoch, l.attempts, l.ran_ms, false AS taken_over, next.resumed
+        ), session AS (
+            UPDATE alert_sessions s SET
+                status = 'in_progress', pod_id = $2, waiting_for = NULL, last_interaction_at = clock_timestamp(),
+                started_at = coalesce(s.started_at, clock_timestamp())
+            FROM lease WHERE s.session_id = lease.session_id RETURNING s.status
+        ), feed AS (
+            UPDATE session_feeds f SET epoch = lease.epoch, seq = f.seq + 1
+            FROM lease, session WHERE f.session_id = lease.session_id RETURNING f.seq
+        ), told AS (
+            INSERT INTO events (session_id, seq, type, payload)
+            SELECT lease.session_id, feed.seq, 'session.status', '{"status": "in_progress"}' FROM lease, feed
+        )
+        SELECT lease.*, session.status, feed.seq FROM lease, session, feed
+        """,
+        owner,
+        pod_id,
+        lease,
+        cap,
+    )
+    return _claim(row)
+
+
+async def renew_lease(tx: Tx, fence: Fence, lease: timedelta) -> SessionStatus | None:
+    """Extends the lease and brings back the session's status; None when the lease is no longer ours."""
+    status = await tx.fetchval(
+        """
+        UPDATE session_leases l SET expires_at = clock_timestamp() + $3
+        FROM alert_sessions s
+        WHERE l.session_id = $1 AND l.epoch = $2 AND l.expires_at IS NOT NULL AND s.session_id = l.session_id
+        RETURNING s.status
+        """,
+        fence.session_id,
+        fence.epoch,
+        lease,
+    )
+    return None if status is None else SessionStatus(status)
+
+
+async def release_lease(tx: Tx, fence: Fence) -> bool:
+    """Lets another replica go on at once; this is planned and does not count as an attempt."""
+    result = await tx.fetchval(
+        """
+        UPDATE session_leases SET expires_at = clock_timestamp(), released = true
+        WHERE session_id = $1 AND epoch = $2 AND expires_at IS NOT NULL RETURNING true
+        """,
+        fence.session_id,
+        fence.epoch,
+    )
+    return bool(result)
+
+
+async def end_lease(tx: Tx, fence: Fence) -> bool:
+    """Gives the lease up for good, as the first statement of the terminal transaction."""
+    result = await tx.fetchval(
+        """
+        UPDATE session_leases SET
+            owner = NULL, expires_at = NULL, released = false,
+            ran_ms = ran_ms + (extract(epoch FROM clock_timestamp() - claimed_at) * 1000)::bigint
+        WHERE session_id = $1 AND epoch = $2 AND expires_at IS NOT NULL RETURNING true
+        """,
+        fence.session_id,
+        fence.epoch,
+    )
+    return bool(result)
+
+
+def _claim(row: Row | None) -> Claim | None:
+    if row is None:
+        return None
+    return Claim(
+        fence=Fence(session_id=row["session_id"], epoch=row["epoch"]),
+        status=SessionStatus(row["status"]),
+        taken_over=row["taken_over"],
+        resumed=row["resumed"],
+        attempts=row["attempts"],
+        ran=timedelta(milliseconds=row["ran_ms"]),
+        feed_seq=row["seq"],
+    )
