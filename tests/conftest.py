@@ -1,8 +1,56 @@
-"""What every test shares: the asyncio backend."""
+"""What every test shares: the asyncio backend, and a real PostgreSQL with a migrated database for each test."""
+
+import shutil
+import tempfile
+from collections.abc import AsyncGenerator
+from pathlib import Path
 
 import pytest
+
+from midwatch.store.embedded import EmbeddedPostgres, open_embedded_postgres
+from midwatch.store.engine import Store, open_store
+from midwatch.store.migrate import upgrade_schema
+from tests.databases import copy_template, create_database, drop_database
 
 
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture(scope="session")
+async def postgres(anyio_backend: str) -> AsyncGenerator[EmbeddedPostgres]:
+    """One server for the whole run, as Midwatch itself starts it."""
+    assert anyio_backend
+    # Not below pytest's own folder: when root runs the tests the server runs as another user, who must get in.
+    home = Path(tempfile.mkdtemp(prefix="midwatch-tests-"))
+    home.chmod(0o755)
+    try:
+        async with open_embedded_postgres(home) as server:
+            yield server
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+async def template(postgres: EmbeddedPostgres) -> str:
+    """The name of a database that only holds the schema."""
+    dsn = await create_database(postgres.read_dsn(), "midwatch_template")
+    await upgrade_schema(dsn)
+    return "midwatch_template"
+
+
+@pytest.fixture
+async def dsn(postgres: EmbeddedPostgres, template: str) -> AsyncGenerator[str]:
+    """A database of this test's own."""
+    dsn = await copy_template(postgres.read_dsn(), template)
+    try:
+        yield dsn
+    finally:
+        await drop_database(postgres.read_dsn(), dsn)
+
+
+@pytest.fixture
+async def store(dsn: str) -> AsyncGenerator[Store]:
+    async with open_store(lambda: dsn) as store:
+        yield store

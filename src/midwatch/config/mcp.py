@@ -13,7 +13,9 @@ class StdioTransport(Strict):
     type: Literal["stdio"]
     command: str = Field(min_length=1, description="Program to start; nothing is downloaded")
     args: tuple[str, ...] = ()
-    env: dict[str, str] = Field(default_factory=dict, description="Variables added to the child's allow-listed ones")
+    env: dict[str, str] = Field(
+        default_factory=dict, repr=False, description="Variables added to the child's allow-listed ones"
+    )
 
 
 class Kinds(Strict):

@@ -12,6 +12,7 @@ MidwatchError
 │   └── ToolServerUnavailable a tool server cannot be reached
 ├── Misconfigured         the operator must fix it; raised only while loading
 ├── DispatchTooLate       a call's deadline passed before it could be sent; it was not sent
+├── Draining              this replica is stopping; the run goes on elsewhere
 └── LeaseLost             this run no longer owns its session and must stop
 
 Refusals and failed tool calls are not exceptions: they are results that the model reads.
@@ -85,6 +86,10 @@ class Misconfigured(MidwatchError):
 
 
 class DispatchTooLate(MidwatchError):
+    pass
+
+
+class Draining(MidwatchError):
     pass
 
 

@@ -59,3 +59,11 @@ class RunKind(StrEnum):
 
     ALERT = "alert"
     CHAT = "chat"
+
+
+class StopReason(StrEnum):
+    """Why a run was told to stop."""
+
+    LOST = "lost"
+    CANCELLED = "cancelled"
+    DRAINED = "drained"

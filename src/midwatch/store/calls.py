@@ -28,7 +28,7 @@ class NotStarted(Exception):
 
 async def start_call(
     tx: Tx, fence: Fence, *, call_id: UUID, verdict: dict[str, Any], targets: Sequence[str], within: timedelta
-) -> None:
+) -> int:
     """Journals the call as started and puts its targets under change. Raises NotStarted, LeaseLost.
 
     Run in a transaction of its own, so that a refusal leaves nothing behind.
@@ -52,7 +52,7 @@ async def start_call(
     )
     if not started:
         raise LeaseLost(f"call {call_id} was settled by another owner")
-    await pass_fence(tx, fence, ())
+    return await pass_fence(tx, fence, ())
 
 
 async def _open_changes(tx: Tx, fence: Fence, *, call_id: UUID, targets: Sequence[str], within: timedelta) -> None:

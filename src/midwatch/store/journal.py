@@ -142,8 +142,8 @@ WITH fence AS (
                           tool_call_id, tool_name, is_error, provider_state)
     SELECT r.message_id, $1, $5, $6, r.sequence_number, r.role, r.text_id, r.tool_call_id, r.tool_name, r.is_error,
            decode(r.provider_state, 'hex')
-    FROM doc, jsonb_to_recordset(d->'messages') AS r(message_id uuid, sequence_number integer, role message_role, text_id uuid,
-        tool_call_id text, tool_name text, is_error boolean, provider_state text)
+    FROM doc, jsonb_to_recordset(d->'messages') AS r(message_id uuid, sequence_number integer,
+        role message_role, text_id uuid, tool_call_id text, tool_name text, is_error boolean, provider_state text)
 ), requested AS (
     INSERT INTO tool_calls (call_id, session_id, execution_id, message_sequence, call_index, state,
                             provider_call_id, tool_name, arguments, event_id)
@@ -154,8 +154,8 @@ WITH fence AS (
 ), settled AS (
     UPDATE tool_calls c SET state = r.state, result_text_id = r.result_text_id, error_code = r.error_code,
            verdict = coalesce(r.verdict, c.verdict)
-    FROM doc, jsonb_to_recordset(d->'settled') AS r(call_id uuid, state call_state, result_text_id uuid, error_code text,
-        verdict jsonb)
+    FROM doc, jsonb_to_recordset(d->'settled') AS r(call_id uuid, state call_state, result_text_id uuid,
+        error_code text, verdict jsonb)
     WHERE c.call_id = r.call_id
 ), changes_over AS (
     DELETE FROM open_changes o
@@ -184,12 +184,13 @@ WITH fence AS (
         text_id, metadata, call_id, llm_interaction_id)
     SELECT r.event_id, $1, $5, $6, doc.base + r.told, r.event_type, r.status, r.text_id, r.metadata, r.call_id,
         r.llm_interaction_id
-    FROM doc, jsonb_to_recordset(d->'timeline') AS r(event_id uuid, event_type timeline_word, status timeline_state, text_id uuid,
-        told integer, metadata jsonb, call_id uuid, llm_interaction_id uuid)
+    FROM doc, jsonb_to_recordset(d->'timeline') AS r(event_id uuid, event_type timeline_word,
+        status timeline_state, text_id uuid, told integer, metadata jsonb, call_id uuid, llm_interaction_id uuid)
 ), closed AS (
     UPDATE timeline_events t SET status = r.status, text_id = r.text_id, updated_at = clock_timestamp(),
         mcp_interaction_id = r.mcp_interaction_id
-    FROM doc, jsonb_to_recordset(d->'closed') AS r(event_id uuid, status timeline_state, text_id uuid, mcp_interaction_id uuid)
+    FROM doc, jsonb_to_recordset(d->'closed') AS r(event_id uuid, status timeline_state, text_id uuid,
+        mcp_interaction_id uuid)
     WHERE t.event_id = r.event_id
 ), told AS (
     INSERT INTO events (session_id, seq, type, ref, payload)
@@ -202,7 +203,7 @@ SELECT seq FROM fence
 
 
 async def commit_batch(
-    tx: Tx, fence: Fence, batch: Batch, *, stage_id: UUID, execution_id: UUID, progressed: bool = True
+    tx: Tx, fence: Fence, batch: Batch, *, stage_id: UUID | None, execution_id: UUID | None, progressed: bool = True
 ) -> int:
     """Commits the batch and returns the feed's new sequence number. Raises LeaseLost, AlreadyCommitted."""
     try:

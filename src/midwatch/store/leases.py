@@ -121,15 +121,16 @@ async def renew_lease(tx: Tx, fence: Fence, lease: timedelta) -> SessionStatus |
     return None if status is None else SessionStatus(status)
 
 
-async def release_lease(tx: Tx, fence: Fence) -> bool:
-    """Lets another replica go on at once; this is planned and does not count as an attempt."""
+async def release_lease(tx: Tx, fence: Fence, *, planned: bool) -> bool:
+    """Lets another replica go on at once. Only an unplanned release counts as an attempt."""
     result = await tx.fetchval(
         """
-        UPDATE session_leases SET expires_at = clock_timestamp(), released = true
+        UPDATE session_leases SET expires_at = clock_timestamp(), released = $3
         WHERE session_id = $1 AND epoch = $2 AND expires_at IS NOT NULL RETURNING true
         """,
         fence.session_id,
         fence.epoch,
+        planned,
     )
     return bool(result)
 

@@ -1,0 +1,140 @@
+"""The loop: ask, act, observe, until the agent concludes or its iterations are used up.
+
+It knows a model, a gate and a journal. Where it stands follows from the conversation alone, so a run that was cut
+anywhere goes on from what was committed.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from midwatch.agent.ask import Question, ask
+from midwatch.agent.budget import Budget
+from midwatch.agent.journal import Reply, TurnJournal
+from midwatch.agent.outcome import Concluded, Failed, Outcome, TimedOut
+from midwatch.agent.prompts.render import render_conclude_now, render_say_something
+from midwatch.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
+from midwatch.domain.timeline import InteractionType
+from midwatch.domain.tools import ToolCall, ToolDefinition, ToolResult
+from midwatch.llm.model import Model
+from midwatch.tools.gate import Gate
+from midwatch.tools.order import group_calls
+
+
+@dataclass(slots=True, kw_only=True)
+class Agent:
+    """One model, one conversation."""
+
+    name: str
+    model: Model
+    tools: Gate
+    journal: TurnJournal
+    budget: Budget
+    messages: list[Message]
+
+    async def investigate(self, open_calls: Sequence[ToolCall] = ()) -> Outcome:
+        """`open_calls` are calls of the last reply that have no result yet."""
+        await self._act(open_calls)
+        tools = await self.tools.list_tools()
+        while self._iterations() < self.budget.max_iterations:
+            if concluded := self._conclusion(forced=False):
+                return concluded
+            if self._is_waiting_for_words() and not await self._prompt_for_words():
+                return Failed(error="the model answered with nothing, again and again")
+            reply = await self._ask(tools, InteractionType.ITERATION)
+            if not isinstance(reply, Reply):
+                return reply
+            await self._act(reply.calls)
+        return self._conclusion(forced=False) or await self._conclude()
+
+    async def _conclude(self) -> Outcome:
+        """One last question without tools."""
+        prompt = render_conclude_now(self.budget.max_iterations)
+        for _ in range(self.budget.empty_replies + 1):
+            if self._iterations() == self.budget.max_iterations and not self._was_told(prompt):
+                await self._say(prompt)
+            reply = await self._ask((), InteractionType.FORCED_CONCLUSION)
+            if not isinstance(reply, Reply):
+                return reply
+            if concluded := self._conclusion(forced=True):
+                return concluded
+        return Failed(error="the model did not conclude when its iterations were used up")
+
+    async def _ask(
+        self, tools: Sequence[ToolDefinition], interaction_type: InteractionType
+    ) -> Reply | Failed | TimedOut:
+        question = Question(
+            messages=self.messages,
+            tools=tools,
+            agent=self.name,
+            iteration=self._iterations() + 1,
+            interaction_type=interaction_type,
+        )
+        reply = await ask(question, model=self.model, journal=self.journal, budget=self.budget)
+        if isinstance(reply, Reply):
+            self.messages.append(
+                AssistantMessage(
+                    text=reply.text,
+                    thinking=reply.thinking,
+                    calls=reply.calls,
+                    provider_state=reply.provider_state,
+                )
+            )
+        return reply
+
+    async def _act(self, calls: Sequence[ToolCall]) -> None:
+        """Neighbouring reads side by side, writes one after another, results in the order of the calls."""
+        for group in group_calls(calls, self.tools.kind_of):
+            for call, result in zip(group, await self._call_all(group), strict=True):
+                self.messages.append(
+                    ToolMessage(
+                        provider_id=call.provider_id, name=call.name, content=result.content, is_error=result.is_error
+                    )
+                )
+
+    async def _call_all(self, calls: Sequence[ToolCall]) -> list[ToolResult]:
+        if len(calls) == 1:
+            return [await self.tools.call(calls[0])]
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(self.tools.call(call), name=f"call-{call.name}") for call in calls]
+        except BaseExceptionGroup as errors:
+            # Whoever runs the agent catches LeaseLost and the like by their class; the first tells why it stopped.
+            raise errors.exceptions[0] from errors
+        return [task.result() for task in tasks]
+
+    def _iterations(self) -> int:
+        return sum(isinstance(message, AssistantMessage) for message in self.messages)
+
+    def _conclusion(self, *, forced: bool) -> Concluded | None:
+        match self.messages[-1]:
+            case AssistantMessage(text=text, calls=()) if text.strip():
+                iterations = self._iterations()
+                return Concluded(
+                    text=text, forced=forced or iterations > self.budget.max_iterations, iterations=iterations
+                )
+            case _:
+                return None
+
+    def _is_waiting_for_words(self) -> bool:
+        match self.messages[-1]:
+            case AssistantMessage(calls=()):
+                return True
+            case _:
+                return False
+
+    async def _prompt_for_words(self) -> bool:
+        prompt = render_say_something()
+        asked = sum(isinstance(message, UserMessage) and message.text == prompt for message in self.messages)
+        if asked >= self.budget.empty_replies:
+            return False
+        await self._say(prompt)
+        return True
+
+    def _was_told(self, prompt: str) -> bool:
+        last = self.messages[-1]
+        return isinstance(last, UserMessage) and last.text == prompt
+
+    async def _say(self, text: str) -> None:
+        await self.journal.commit_prompt(text)
+        self.messages.append(UserMessage(text=text))

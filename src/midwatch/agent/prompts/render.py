@@ -1,0 +1,53 @@
+"""Prompts as templates. A missing variable is an error, never an empty line.
+
+What comes from outside, such as the alert, stands between fences that carry a random word: text inside cannot close
+the fence it does not know.
+"""
+
+import secrets
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+
+
+@cache
+def _template(name: str) -> Template:
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,  # noqa: S701 -- prompts are text, not markup
+    )
+    return environment.get_template(name)
+
+
+def render_system(
+    *, instructions: Mapping[str, str], unavailable: Mapping[str, str], custom_instructions: str, agent: str
+) -> str:
+    return _template("system.md.j2").render(
+        agent=agent, instructions=instructions, unavailable=unavailable, custom_instructions=custom_instructions
+    )
+
+
+def render_investigation(
+    *, alert_type: str, alert_data: str, runbook: str, earlier: Sequence[tuple[str, str]], fence: str | None = None
+) -> str:
+    """`earlier` holds the names of finished stages and their analyses, in order."""
+    return _template("investigation.md.j2").render(
+        alert_type=alert_type,
+        alert_data=alert_data,
+        runbook=runbook,
+        earlier=earlier,
+        fence=fence or secrets.token_hex(6),
+    )
+
+
+def render_conclude_now(iterations: int) -> str:
+    return _template("conclude.md.j2").render(iterations=iterations)
+
+
+def render_say_something() -> str:
+    return _template("say_something.md.j2").render()

@@ -1,0 +1,113 @@
+"""The first thing a request meets: is it meant for us, may its page ask, and is it of a size and kind we take?
+
+A browser sends requests to loopback on behalf of any page it shows. Names in Host and Origin that we do not know are
+turned away, so that neither a foreign page nor a rebound name can post an alert or cancel a session.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from http import HTTPStatus
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+BODY_LIMIT = 2 * 1024 * 1024
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_READING = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Rejection:
+    status: HTTPStatus
+    code: str
+    message: str
+
+
+class Border:
+    """ASGI middleware. `hosts` are the names under which this service may be addressed."""
+
+    def __init__(self, app: ASGIApp, *, hosts: Collection[str] = ()) -> None:
+        self._app = app
+        self._hosts = LOOPBACK | {host.lower().strip("[]") for host in hosts}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        rejection = self._examine(scope, Headers(scope=scope))
+        if rejection is None:
+            await self._app(scope, _Metered(receive), send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008, "reason": rejection.message})
+        else:
+            await answer_error(rejection.status, code=rejection.code, message=rejection.message)(scope, receive, send)
+
+    def _examine(self, scope: Scope, headers: Headers) -> _Rejection | None:
+        host = headers.get("host", "")
+        if _host_name(f"//{host}") not in self._hosts:
+            message = "this service does not answer to that Host; start it with --allow-host to add a name"
+            return _Rejection(HTTPStatus.MISDIRECTED_REQUEST, "unknown_host", message)
+        if not self._may_ask(headers):
+            message = "a page of another origin may not use this service"
+            return _Rejection(HTTPStatus.FORBIDDEN, "foreign_origin", message)
+        if scope["type"] == "http" and scope["method"] not in _READING:
+            return _examine_body(headers)
+        return None
+
+    def _may_ask(self, headers: Headers) -> bool:
+        if headers.get("sec-fetch-site") == "cross-site":
+            return False
+        origin = headers.get("origin")
+        return origin is None or _host_name(origin) in self._hosts
+
+
+def _host_name(url: str) -> str | None:
+    try:
+        return urlsplit(url).hostname
+    except ValueError:
+        return None
+
+
+def _examine_body(headers: Headers) -> _Rejection | None:
+    length = headers.get("content-length", "0")
+    if not length.isdigit():
+        return _Rejection(HTTPStatus.BAD_REQUEST, "invalid", "Content-Length must be a number")
+    if int(length) > BODY_LIMIT:
+        return _Rejection(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", f"a body may have {BODY_LIMIT} bytes")
+    has_body = int(length) > 0 or "transfer-encoding" in headers
+    media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if has_body and media_type != "application/json":
+        message = "send the body as application/json"
+        return _Rejection(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", message)
+    return None
+
+
+class BodyTooLarge(Exception):
+    """A body without a truthful length went over the limit."""
+
+
+class _Metered:
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._seen = 0
+
+    async def __call__(self) -> Message:
+        message = await self._receive()
+        self._seen += len(message.get("body", b""))
+        if self._seen > BODY_LIMIT:
+            raise BodyTooLarge
+        return message
+
+
+def answer_error(
+    status: HTTPStatus | int,
+    *,
+    message: str,
+    code: str | None = None,
+    field: str | None = None,
+    allowed: Iterable[str] = (),
+) -> JSONResponse:
+    body = {"message": message, "code": code, "field": field, "allowed": list(allowed)}
+    return JSONResponse({key: value for key, value in body.items() if value}, status_code=int(status))

@@ -1,0 +1,44 @@
+"""Can this replica accept an alert, and is anybody there to work on it?"""
+
+from http import HTTPStatus
+
+from fastapi import APIRouter, Response
+
+from midwatch import __version__
+from midwatch.api.schemas import DatabaseCheck, HealthChecks, HealthOut, WorkerPoolCheck
+from midwatch.api.state import TheStore, TheWorker
+from midwatch.domain.errors import StoreUnavailable
+from midwatch.queue.worker import Worker
+from midwatch.store.engine import Store
+
+router = APIRouter()
+
+
+@router.get("/health")
+async def show_health(store: TheStore, worker: TheWorker, response: Response) -> HealthOut:
+    database, pool = await _check_database(store), _check_workers(worker)
+    if database.status == "unhealthy":
+        response.status_code = HTTPStatus.SERVICE_UNAVAILABLE
+        status = "unhealthy"
+    else:
+        status = "healthy" if pool.status == "healthy" else "degraded"
+    return HealthOut(status=status, version=__version__, checks=HealthChecks(database=database, worker_pool=pool))
+
+
+async def _check_database(store: Store) -> DatabaseCheck:
+    try:
+        async with store.connect() as tx:
+            await tx.fetchval("SELECT 1")
+    except StoreUnavailable as error:
+        return DatabaseCheck(status="unhealthy", message=str(error))
+    return DatabaseCheck(status="healthy")
+
+
+def _check_workers(worker: Worker) -> WorkerPoolCheck:
+    all_live = worker.live_slots == worker.slots
+    return WorkerPoolCheck(
+        status="stopping" if worker.is_stopping else "healthy" if all_live else "degraded",
+        total_slots=worker.slots,
+        live_slots=worker.live_slots,
+        busy_slots=worker.busy_slots,
+    )

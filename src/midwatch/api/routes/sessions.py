@@ -1,0 +1,44 @@
+"""Reading sessions, and stopping them."""
+
+from typing import Any
+from uuid import UUID
+
+from fastapi import APIRouter
+
+from midwatch.api.schemas import CancelOut, SessionOut
+from midwatch.api.state import TheFlusher, TheStore
+from midwatch.domain.errors import NotFound
+from midwatch.domain.session import SessionStatus
+from midwatch.intake.cancel_session import cancel_session
+from midwatch.store.feed import read_live_texts, read_timeline
+from midwatch.store.readings import read_session, session_exists
+from midwatch.timeline.render import render_live_text, render_timeline_entry
+
+router = APIRouter(prefix="/api/v1/sessions")
+
+
+@router.get("/{session_id}")
+async def show_session(session_id: UUID, store: TheStore) -> SessionOut:
+    async with store.connect() as tx:
+        reading = await read_session(tx, session_id)
+    if reading is None:
+        raise NotFound("session", session_id)
+    return SessionOut.from_reading(reading)
+
+
+@router.get("/{session_id}/timeline")
+async def show_timeline(session_id: UUID, store: TheStore) -> list[dict[str, Any]]:
+    """What happened, in order; streams that run now come last."""
+    async with store.connect() as tx:
+        if not await session_exists(tx, session_id):
+            raise NotFound("session", session_id)
+        entries = await read_timeline(tx, session_id)
+        live = await read_live_texts(tx, session_id)
+    return [render_timeline_entry(row) for row in entries] + [render_live_text(row, session_id) for row in live]
+
+
+@router.post("/{session_id}/cancel")
+async def cancel(session_id: UUID, store: TheStore, flusher: TheFlusher) -> CancelOut:
+    status = await cancel_session(store, flusher, session_id)
+    message = "Session cancelled" if status is SessionStatus.CANCELLED else "Session is being cancelled"
+    return CancelOut(session_id=session_id, status=status, message=message)

@@ -1,0 +1,150 @@
+"""Request and response bodies, in the names of the wire."""
+
+from datetime import datetime
+from typing import Any, Literal, Self
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from midwatch.domain.session import SessionStatus, WorkStatus
+from midwatch.store.readings import SessionReading
+
+
+class AlertIn(BaseModel):
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    data: str = Field(description="The alert, as free text")
+    alert_type: str | None = Field(default=None, description="Picks the chain; the configured default when missing")
+
+
+class AlertAccepted(BaseModel):
+    session_id: UUID
+    status: Literal["queued"] = "queued"
+    message: str = "Alert accepted"
+
+
+class CancelOut(BaseModel):
+    session_id: UUID
+    status: SessionStatus
+    message: str
+
+
+class ExecutionOut(BaseModel):
+    execution_id: UUID
+    agent_name: str
+    agent_index: int
+    status: WorkStatus
+    llm_provider: str
+    llm_backend: str | None
+    model_name: str
+    started_at: datetime | None
+    completed_at: datetime | None
+    duration_ms: int | None
+    error_message: str | None
+    input_tokens: int
+    output_tokens: int
+    total_tokens: int
+    llm_interaction_count: int
+    mcp_interaction_count: int
+
+    @classmethod
+    def from_row(cls, row: dict[str, Any]) -> Self:
+        return cls.model_validate(row | {"total_tokens": row["input_tokens"] + row["output_tokens"]})
+
+
+class StageOut(BaseModel):
+    id: UUID
+    stage_name: str
+    stage_index: int
+    stage_type: str
+    status: WorkStatus
+    parallel_type: str | None
+    expected_agent_count: int
+    started_at: datetime | None
+    completed_at: datetime | None
+    duration_ms: int | None
+    error_message: str | None
+    executions: list[ExecutionOut]
+
+
+class SessionOut(BaseModel):
+    id: UUID
+    alert_type: str
+    alert_data: str
+    status: SessionStatus
+    chain_id: str
+    author: str | None
+    error_message: str | None
+    final_analysis: str | None
+    executive_summary: str | None
+    executive_summary_error: str | None
+    created_at: datetime
+    started_at: datetime | None
+    completed_at: datetime | None
+    duration_ms: int | None
+    current_stage_index: int | None
+    current_stage_id: UUID | None
+    waiting_for: str | None
+    attempts: int
+    resumed_at: list[datetime]
+    warnings: list[str]
+    unverified_targets: list[str]
+    total_stages: int
+    completed_stages: int
+    failed_stages: int
+    input_tokens: int
+    output_tokens: int
+    total_tokens: int
+    llm_interaction_count: int
+    mcp_interaction_count: int
+    stages: list[StageOut]
+
+    @classmethod
+    def from_reading(cls, reading: SessionReading) -> Self:
+        executions = [ExecutionOut.from_row(row) for row in reading.executions]
+        stages = [_stage(row, reading) for row in reading.stages]
+        return cls.model_validate(
+            reading.session
+            | {
+                "id": reading.session["session_id"],
+                "resumed_at": list(reading.resumed_at),
+                "completed_stages": sum(stage.status is WorkStatus.COMPLETED for stage in stages),
+                "failed_stages": sum(stage.status is WorkStatus.FAILED for stage in stages),
+                "input_tokens": sum(e.input_tokens for e in executions),
+                "output_tokens": sum(e.output_tokens for e in executions),
+                "total_tokens": sum(e.total_tokens for e in executions),
+                "llm_interaction_count": sum(e.llm_interaction_count for e in executions),
+                "mcp_interaction_count": sum(e.mcp_interaction_count for e in executions),
+                "stages": stages,
+            }
+        )
+
+
+def _stage(row: dict[str, Any], reading: SessionReading) -> StageOut:
+    executions = [e for e in reading.executions if e["stage_id"] == row["stage_id"]]
+    return StageOut.model_validate(
+        row | {"id": row["stage_id"], "executions": [ExecutionOut.from_row(e) for e in executions]}
+    )
+
+
+class DatabaseCheck(BaseModel):
+    status: Literal["healthy", "unhealthy"]
+    message: str | None = None
+
+
+class WorkerPoolCheck(BaseModel):
+    status: Literal["healthy", "degraded", "stopping"]
+    total_slots: int
+    live_slots: int
+    busy_slots: int
+
+
+class HealthChecks(BaseModel):
+    database: DatabaseCheck
+    worker_pool: WorkerPoolCheck
+
+
+class HealthOut(BaseModel):
+    status: Literal["healthy", "degraded", "unhealthy"]
+    version: str
+    checks: HealthChecks

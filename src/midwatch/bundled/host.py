@@ -1,0 +1,67 @@
+"""The MCP server that tells about the machine it runs on. It only reads."""
+
+import os
+import shutil
+from pathlib import Path
+
+from mcp.server.mcpserver import MCPServer
+from mcp.types import ToolAnnotations
+from pydantic import BaseModel
+
+server = MCPServer("midwatch-host")
+_READS = ToolAnnotations(read_only_hint=True)
+_REAL_FILE_SYSTEMS = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs", "overlay", "vfat", "apfs"})
+
+
+class Load(BaseModel):
+    one_minute: float
+    five_minutes: float
+    fifteen_minutes: float
+    processors: int
+
+
+class Disk(BaseModel):
+    mounted_on: str
+    total_bytes: int
+    used_bytes: int
+    used_percent: float
+
+
+class Disks(BaseModel):
+    disks: list[Disk]
+
+
+@server.tool(annotations=_READS)
+def load() -> Load:
+    """The load averages of this machine and how many processors share the load."""
+    one, five, fifteen = os.getloadavg()
+    return Load(one_minute=one, five_minutes=five, fifteen_minutes=fifteen, processors=os.cpu_count() or 1)
+
+
+@server.tool(annotations=_READS)
+def disks() -> Disks:
+    """How full each file system on a disk is."""
+    return Disks(disks=[_disk(folder) for folder in _mounts() if folder.exists()])
+
+
+def _disk(folder: Path) -> Disk:
+    usage = shutil.disk_usage(folder)
+    percent = round(100 * usage.used / usage.total, 1) if usage.total else 0.0
+    return Disk(mounted_on=str(folder), total_bytes=usage.total, used_bytes=usage.used, used_percent=percent)
+
+
+def _mounts() -> list[Path]:
+    """Each device once, where it was mounted first."""
+    table = Path("/proc/mounts")
+    if not table.exists():
+        return [Path("/")]
+    seen: dict[str, Path] = {}
+    for line in table.read_text(encoding="utf-8").splitlines():
+        device, folder, kind = line.split()[:3]
+        if kind in _REAL_FILE_SYSTEMS:
+            seen.setdefault(device, Path(folder.replace("\\040", " ")))
+    return list(seen.values()) or [Path("/")]
+
+
+if __name__ == "__main__":
+    server.run("stdio")

@@ -1,0 +1,85 @@
+"""`midwatch serve`: one replica in the foreground."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
+
+import click
+
+from midwatch.domain.errors import MidwatchError, Misconfigured
+
+_EXAMPLE = Path(__file__).parent / "example"
+
+
+@click.command()
+@click.option(
+    "--config-dir",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Folder with midwatch.yaml and llm-providers.yaml (or tarsy.yaml). Default: CONFIG_DIR.",
+)
+@click.option("--example", is_flag=True, help="Use the built-in example: a scripted model that looks at this machine.")
+@click.option("--host", help="Address to listen on. Default: MIDWATCH_HOST, or 127.0.0.1.")
+@click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on. Default: MIDWATCH_PORT, or 8080.")
+@click.option("--allow-host", multiple=True, metavar="NAME", help="Further name under which clients may address us.")
+@click.option(
+    "--no-authentication",
+    is_flag=True,
+    help="Listen on an address that others can reach although nobody is asked who they are.",
+)
+def serve(
+    *,
+    config_dir: Path | None,
+    example: bool,
+    host: str | None,
+    port: int | None,
+    allow_host: tuple[str, ...],
+    no_authentication: bool,
+) -> None:
+    """Serve the API and work on sessions until SIGTERM or Ctrl-C, then drain.
+
+    Without DATABASE_URL a PostgreSQL of our own is started in MIDWATCH_HOME.
+    """
+    from midwatch.cli.replica import Options, run_replica
+
+    if example and config_dir is not None:
+        raise click.UsageError("--example brings its own configuration: leave out --config-dir")
+    options = Options(
+        config_dir=_EXAMPLE if example else config_dir,
+        example=example,
+        host=host,
+        port=port,
+        allow_hosts=allow_host,
+        no_authentication=no_authentication,
+    )
+    sys.exit(_run(lambda: asyncio.run(run_replica(options, os.environ))))
+
+
+def _run(work: Callable[[], None]) -> int:
+    try:
+        work()
+    except (MidwatchError, OSError) as error:
+        return _explain(error)
+    except ExceptionGroup as errors:
+        known, bugs = errors.split((MidwatchError, OSError))
+        if known is None or bugs is not None:
+            raise
+        return _explain(_first(known))
+    except asyncio.CancelledError:
+        return 1
+    return 0
+
+
+def _first(error: Exception) -> Exception:
+    while isinstance(error, ExceptionGroup):
+        error = cast("ExceptionGroup[Exception]", error).exceptions[0]
+    return error
+
+
+def _explain(error: Exception) -> int:
+    misconfigured = isinstance(error, Misconfigured)
+    for problem in error.problems if misconfigured else [str(error)]:
+        click.echo(f"error: {problem}", err=True)
+    return 2 if misconfigured else 1

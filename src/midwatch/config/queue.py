@@ -1,0 +1,34 @@
+"""The `queue` block: how many sessions run at once, and for how long."""
+
+from datetime import timedelta
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from midwatch.config.duration import Duration, DurationOrZero
+from midwatch.config.strict import Strict
+
+_HEARTBEATS_PER_LEASE = 3
+
+
+class Queue(Strict):
+    worker_count: int = Field(default=5, ge=1, le=200, description="Sessions this replica runs at once")
+    max_concurrent_sessions: int = Field(default=5, ge=1, description="Sessions all replicas run at once")
+    poll_interval: Duration = Field(default=timedelta(seconds=1), description="Look for work even if nobody called")
+    poll_interval_jitter: DurationOrZero = timedelta(milliseconds=500)
+    session_timeout: Duration = Field(default=timedelta(minutes=40), description="Running time a session may take")
+    graceful_shutdown_timeout: Duration = Field(default=timedelta(seconds=10), description="Time to drain on stopping")
+    heartbeat_interval: Duration = Field(default=timedelta(seconds=10), description="How often a lease is renewed")
+    orphan_detection_interval: Duration | None = Field(default=None, description="Superseded by the lease")
+    orphan_threshold: Duration | None = Field(default=None, description="Superseded by the lease")
+
+    @field_validator("poll_interval_jitter")
+    @classmethod
+    def _jitter_is_shorter(cls, jitter: timedelta, info: ValidationInfo) -> timedelta:
+        if "poll_interval" in info.data and jitter >= info.data["poll_interval"]:
+            raise ValueError("must be shorter than poll_interval")
+        return jitter
+
+    @property
+    def lease(self) -> timedelta:
+        """How long a silent worker keeps its session."""
+        return _HEARTBEATS_PER_LEASE * self.heartbeat_interval

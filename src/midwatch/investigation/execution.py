@@ -1,0 +1,221 @@
+"""One agent at work: its settings, its workbench and its model opened, its loop run, its outcome stored."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import assert_never
+from uuid import UUID
+
+from midwatch.agent.budget import Budget
+from midwatch.agent.loop import Agent
+from midwatch.agent.outcome import Concluded, Failed, Outcome, TimedOut
+from midwatch.agent.prompts.render import render_investigation, render_system
+from midwatch.config.chains import Chain, Stage, StageAgent
+from midwatch.config.resolve import ExecutionSettings, resolve_execution
+from midwatch.domain.errors import NotFound
+from midwatch.domain.messages import Message, SystemMessage, UserMessage
+from midwatch.domain.session import WorkStatus
+from midwatch.investigation.means import Means
+from midwatch.investigation.resume import settle_open_calls
+from midwatch.kit.ids import new_id
+from midwatch.llm.model import Model
+from midwatch.store.driver import Tx
+from midwatch.store.journal import Batch, commit_batch
+from midwatch.store.runs import (
+    Conversation,
+    NewExecution,
+    StoredExecution,
+    begin_execution,
+    finish_execution,
+    load_conversation,
+)
+from midwatch.timeline.record import ExecutionRecorder
+from midwatch.timeline.run import RunLog
+from midwatch.tools.workbench import Workbench, open_workbench
+
+_NO_CONVERSATION = Conversation(messages=(), open_calls=(), next_sequence=0, last_text_id=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """What one agent is to do."""
+
+    stage_id: UUID
+    chain: Chain
+    stage: Stage
+    agent: StageAgent
+    alert_type: str
+    alert_data: str
+    earlier: Sequence[tuple[str, str]]
+    before: StoredExecution | None
+    """The execution as an earlier owner left it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutionEnding:
+    status: WorkStatus
+    error: str | None = None
+    text: str | None = None
+    text_id: UUID | None = None
+
+
+async def run_execution(assignment: Assignment, *, means: Means, run: RunLog) -> ExecutionEnding:
+    before = assignment.before
+    if before is not None and before.status.is_terminal:
+        return ExecutionEnding(
+            status=before.status, error=before.error_message, text=before.final_text, text_id=before.final_text_id
+        )
+    try:
+        settings = resolve_execution(
+            means.config, assignment.chain, stage=assignment.stage, stage_agent=assignment.agent
+        )
+    except NotFound as error:
+        return ExecutionEnding(status=WorkStatus.FAILED, error=f"the configuration has changed: {error.message}")
+    model = means.gateway.open(settings.provider_name, settings.provider)
+    recorder, conversation = await _open_recorder(assignment, settings, model=model, run=run, means=means)
+    return await _work(assignment, settings, model=model, recorder=recorder, conversation=conversation, means=means)
+
+
+async def _open_recorder(
+    assignment: Assignment, settings: ExecutionSettings, *, model: Model, run: RunLog, means: Means
+) -> tuple[ExecutionRecorder, Conversation]:
+    before, conversation = assignment.before, _NO_CONVERSATION
+    if before is None:
+        execution = NewExecution(
+            execution_id=new_id(),
+            stage_id=assignment.stage_id,
+            agent_name=settings.agent,
+            agent_index=0,
+            llm_provider=settings.provider_name,
+            model_name=model.name,
+        )
+        await run.transact(partial(begin_execution, fence=run.fence, execution=execution))
+        execution_id = execution.execution_id
+    else:
+        execution_id = before.execution_id
+        async with means.store.connect() as tx:
+            conversation = await load_conversation(tx, run.session_id, execution_id)
+    recorder = ExecutionRecorder(
+        run=run,
+        stage_id=assignment.stage_id,
+        execution_id=execution_id,
+        provider=settings.provider_name,
+        model=model.name,
+        next_sequence=conversation.next_sequence,
+        last_text_id=conversation.last_text_id,
+    )
+    return recorder, conversation
+
+
+async def _work(
+    assignment: Assignment,
+    settings: ExecutionSettings,
+    *,
+    model: Model,
+    recorder: ExecutionRecorder,
+    conversation: Conversation,
+    means: Means,
+) -> ExecutionEnding:
+    config = means.config
+    async with open_workbench(
+        servers={name: config.mcp_servers[name] for name in settings.servers},
+        safety=config.safety.model_copy(update={"control_level": settings.control_level}),
+        journal=recorder,
+        environment=means.environ,
+        secret_names=means.secret_names,
+        refuse_proven_writes=config.tarsy and not config.safety_mode_explicit,
+        call_timeout=means.limits.tool_call,
+        init_timeout=means.limits.mcp_init,
+    ) as workbench:
+        messages = list(conversation.messages) or await _open_conversation(
+            assignment, settings, workbench=workbench, recorder=recorder, means=means
+        )
+        await workbench.gate.list_tools()
+        open_calls = await settle_open_calls(recorder, conversation.open_calls)
+        agent = Agent(
+            name=settings.agent,
+            model=model,
+            tools=workbench.gate,
+            journal=recorder,
+            budget=_budget(settings, means),
+            messages=messages,
+        )
+        # Stored while the tools are still open: nobody waits for a server's farewell to read the analysis.
+        return await _store_outcome(await agent.investigate(open_calls), recorder)
+
+
+async def _open_conversation(
+    assignment: Assignment,
+    settings: ExecutionSettings,
+    *,
+    workbench: Workbench,
+    recorder: ExecutionRecorder,
+    means: Means,
+) -> list[Message]:
+    system = render_system(
+        agent=settings.agent,
+        instructions=settings.server_instructions,
+        unavailable=workbench.unavailable,
+        custom_instructions=settings.custom_instructions,
+    )
+    user = render_investigation(
+        alert_type=assignment.alert_type,
+        alert_data=assignment.alert_data,
+        runbook=means.config.defaults.runbook,
+        earlier=assignment.earlier,
+    )
+    await recorder.commit_opening(system=system, user=user)
+    return [SystemMessage(text=system), UserMessage(text=user)]
+
+
+def _budget(settings: ExecutionSettings, means: Means) -> Budget:
+    limits = means.limits
+    return Budget(
+        max_iterations=settings.max_iterations,
+        first_chunk=limits.first_chunk,
+        gap=limits.gap,
+        call=limits.call,
+        iteration=limits.iteration,
+        failures_in_a_row=limits.timeouts_in_a_row,
+    )
+
+
+async def _store_outcome(outcome: Outcome, recorder: ExecutionRecorder) -> ExecutionEnding:
+    match outcome:
+        case Concluded(text=text):
+            ending = ExecutionEnding(status=WorkStatus.COMPLETED, text=text, text_id=recorder.last_text_id)
+        case Failed(error=error):
+            ending = ExecutionEnding(status=WorkStatus.FAILED, error=error)
+        case TimedOut(error=error):
+            ending = ExecutionEnding(status=WorkStatus.TIMED_OUT, error=error)
+        case _ as never:
+            assert_never(never)
+
+    async def write(tx: Tx) -> int:
+        if isinstance(outcome, Concluded):
+            await commit_batch(
+                tx,
+                recorder.run.fence,
+                _conclusion(outcome, recorder),
+                stage_id=recorder.stage_id,
+                execution_id=recorder.execution_id,
+            )
+        return await finish_execution(
+            tx,
+            recorder.run.fence,
+            recorder.execution_id,
+            status=ending.status,
+            error=ending.error,
+            final_text_id=ending.text_id,
+        )
+
+    await recorder.run.transact(write)
+    return ending
+
+
+def _conclusion(outcome: Concluded, recorder: ExecutionRecorder) -> Batch:
+    batch = Batch()
+    recorder.add_conclusion(
+        batch, metadata={"forced_conclusion": outcome.forced, "iterations_used": outcome.iterations}
+    )
+    return batch

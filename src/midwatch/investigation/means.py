@@ -1,0 +1,25 @@
+"""What a run works with, handed in by wiring."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from midwatch.config.limits import Limits
+from midwatch.config.load import Config
+from midwatch.kit.owned import OwnedTasks
+from midwatch.llm.gateway import Gateway
+from midwatch.store.engine import Store
+from midwatch.timeline.flush import Flusher
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Means:
+    store: Store
+    flusher: Flusher
+    config: Config
+    gateway: Gateway
+    owned: OwnedTasks
+    environ: Mapping[str, str]
+    """Ours; tool servers inherit only what their configuration lets them."""
+    secret_names: frozenset[str]
+    """Variables that hold model keys."""
+    limits: Limits = field(default_factory=Limits)

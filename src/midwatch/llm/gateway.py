@@ -1,0 +1,33 @@
+"""From a provider's entry in the configuration to a model for one conversation."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import assert_never
+
+import httpx
+
+from midwatch.config.llm import OpenAiProvider, Provider, ScriptedProvider
+from midwatch.llm.model import Model
+from midwatch.llm.providers.openai.client import OpenAIModel
+from midwatch.llm.scripted import load_script
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gateway:
+    http: httpx.AsyncClient
+    environ: Mapping[str, str]
+    """Where the keys are; nothing else of it is read."""
+    folder: Path
+
+    def open(self, name: str, provider: Provider) -> Model:
+        match provider:
+            case OpenAiProvider():
+                key = None if provider.api_key_env is None else self.environ.get(provider.api_key_env)
+                return OpenAIModel(
+                    provider=name, name=provider.model, base_url=provider.base_url, api_key=key, http=self.http
+                )
+            case ScriptedProvider():
+                return load_script(self.folder / provider.script)(provider=name, name=provider.model)
+            case _ as never:
+                assert_never(never)

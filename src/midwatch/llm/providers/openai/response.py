@@ -1,0 +1,109 @@
+"""The bytes of a streamed chat completion, read into chunks. Pure: knows nothing of the network."""
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+from midwatch.domain.errors import ModelUnavailable
+from midwatch.domain.messages import Usage
+from midwatch.kit import json
+from midwatch.llm.failures import reported_in_stream
+from midwatch.llm.model import Chunk, TextChunk, ThinkingChunk, UsageChunk
+from midwatch.llm.providers.openai.calls import CallAssembly
+from midwatch.llm.toolnames import ToolNames
+
+
+class StreamDecoder:
+    """Reads one answer. However the bytes are cut, the chunks are the same."""
+
+    def __init__(self, names: ToolNames, *, api_key: str | None = None) -> None:
+        self._names = names
+        self._api_key = api_key
+        self._rest = b""
+        self._calls = CallAssembly()
+        self._usage: Usage | None = None
+        self._has_finish_reason = False
+        self.is_done = False
+        """The stream said that it has ended."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Nothing of the answer itself is missing, even if the stream breaks now."""
+        return self.is_done or self._has_finish_reason
+
+    def feed(self, data: bytes) -> Iterator[Chunk]:
+        lines = (self._rest + data).split(b"\n")
+        self._rest = lines.pop()
+        for line in lines:
+            if line.startswith(b"data:"):
+                yield from self._read_event(line[5:].strip())
+
+    def finish(self) -> Iterator[Chunk]:
+        """What is left when no more bytes come: the calls and the usage, unless the stream has already ended."""
+        yield from self.feed(b"\n")
+        if self.is_done:
+            return
+        if not self._has_finish_reason:
+            raise ModelUnavailable("the answer broke off", code="partial_stream_error", retryable=True)
+        yield from self._end()
+
+    def _end(self) -> Iterator[Chunk]:
+        self.is_done = True
+        yield from self._calls.finish(self._names)
+        if self._usage is not None:
+            yield UsageChunk(usage=self._usage)
+
+    def _read_event(self, payload: bytes) -> Iterator[Chunk]:
+        if self.is_done or not payload:
+            return
+        if payload == b"[DONE]":
+            yield from self._end()
+            return
+        event = _decode_event(payload)
+        if event.get("error"):
+            raise reported_in_stream(event["error"], api_key=self._api_key)
+        if usage := _fields(event.get("usage")):
+            self._usage = _read_usage(usage)
+        choices = event.get("choices")
+        if isinstance(choices, list) and choices:
+            yield from self._read_choice(_fields(cast("list[Any]", choices)[0]))
+
+    def _read_choice(self, choice: dict[str, Any]) -> Iterator[Chunk]:
+        delta = _fields(choice.get("delta"))
+        thinking = delta.get("reasoning_content") or delta.get("reasoning")
+        if thinking and isinstance(thinking, str):
+            yield ThinkingChunk(text=thinking)
+        text = delta.get("content") or delta.get("refusal")
+        if text and isinstance(text, str):
+            yield TextChunk(text=text)
+        if calls := delta.get("tool_calls"):
+            self._calls.add(calls)
+        if choice.get("finish_reason"):
+            self._has_finish_reason = True
+
+
+def _decode_event(payload: bytes) -> dict[str, Any]:
+    try:
+        event = json.decode(payload)
+    except ValueError:
+        event = None
+    if not isinstance(event, dict):
+        raise ModelUnavailable("the provider sent a malformed event", code="provider_error", retryable=True)
+    return cast("dict[str, Any]", event)
+
+
+def _read_usage(usage: dict[str, Any]) -> Usage:
+    return Usage(
+        input_tokens=_count(usage, "prompt_tokens"),
+        output_tokens=_count(usage, "completion_tokens"),
+        thinking_tokens=_count(_fields(usage.get("completion_tokens_details")), "reasoning_tokens"),
+        cache_read_tokens=_count(_fields(usage.get("prompt_tokens_details")), "cached_tokens"),
+    )
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _count(fields: dict[str, Any], key: str) -> int:
+    value = fields.get(key)
+    return value if isinstance(value, int) else 0

@@ -1,0 +1,80 @@
+"""The only place that touches google-re2, which ships no types: linear-time regular expressions over UTF-8 bytes."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+import re2  # pyright: ignore[reportMissingTypeStubs]  # there are none; this module is the typed face of it
+
+_re2: Any = re2
+_PATTERN_MEMORY = 8 << 20
+_SET_MEMORY = 64 << 20
+_LONGEST_REASON = 300
+
+RegexError: type[Exception] = _re2.error
+
+
+class Match(Protocol):
+    def span(self, group: int = 0) -> tuple[int, int]:
+        """(-1, -1) for a group that took no part."""
+        ...
+
+
+class Regex:
+    """One compiled pattern. Raises RegexError when RE2 refuses it."""
+
+    __slots__ = ("_compiled",)
+
+    def __init__(self, pattern: str) -> None:
+        self._compiled: Any = _re2.compile(pattern, _options(_PATTERN_MEMORY))
+
+    @property
+    def groups(self) -> int:
+        return self._compiled.groups
+
+    @property
+    def named_groups(self) -> Mapping[str, int]:
+        return self._compiled.groupindex
+
+    def find(self, data: bytes) -> Iterator[Match]:
+        return self._compiled.finditer(data)
+
+
+class RegexSet:
+    """Many patterns, asked in one pass which of them occur at all."""
+
+    __slots__ = ("_sentinel", "_set")
+
+    def __init__(self, patterns: Sequence[str], *, memory: int = _SET_MEMORY) -> None:
+        self._set: Any = _re2.Set.SearchSet(_options(memory))
+        for pattern in patterns:
+            self._set.Add(pattern)
+        # The set reports running out of memory as "nothing occurs". The empty pattern always occurs, so its absence
+        # tells the two apart.
+        self._sentinel: int = self._set.Add("")
+        self._set.Compile()
+
+    def hits(self, data: bytes) -> Sequence[int] | None:
+        """Indexes of the patterns that occur, in order; None when the set could not tell."""
+        found: list[int] = self._set.Match(data) or []
+        if self._sentinel not in found:
+            return None
+        return sorted(index for index in found if index != self._sentinel)
+
+
+def explain_refusal(pattern: str) -> str | None:
+    """Why RE2 will not take the pattern, or None when it will."""
+    try:
+        Regex(pattern)
+    except UnicodeEncodeError:
+        return "not valid text"
+    except RegexError as error:
+        reason: object = error.args[0] if error.args else "refused"
+        return (reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason))[:_LONGEST_REASON]
+    return None
+
+
+def _options(memory: int) -> Any:
+    options = _re2.Options()
+    options.max_mem = memory
+    options.log_errors = False
+    return options

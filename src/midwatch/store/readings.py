@@ -1,0 +1,81 @@
+"""What outsiders read of a session."""
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from midwatch.kit import json
+from midwatch.store.driver import Row, Tx
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionReading:
+    session: dict[str, Any]
+    stages: tuple[dict[str, Any], ...]
+    executions: tuple[dict[str, Any], ...]
+    resumed_at: tuple[Any, ...]
+
+
+async def read_session(tx: Tx, session_id: UUID) -> SessionReading | None:
+    session = await tx.fetchrow(
+        """
+        SELECT s.session_id, s.alert_data, s.alert_type, s.status, s.chain_id, s.author, s.error_message, s.created_at,
+               s.started_at, s.completed_at, s.current_stage_index, s.current_stage_id, s.waiting_for, s.warnings,
+               s.unverified_targets, s.executive_summary_error, s.pod_id, l.attempts, l.expires_at AS lease_expires_at,
+               f.content AS final_analysis, x.content AS executive_summary,
+               (extract(epoch FROM coalesce(s.completed_at, clock_timestamp()) - s.started_at) * 1000)::bigint
+                   AS duration_ms,
+               jsonb_array_length(s.chain->'stages') AS total_stages
+        FROM alert_sessions s
+        JOIN session_leases l USING (session_id)
+        LEFT JOIN texts f ON f.session_id = s.session_id AND f.text_id = s.final_analysis_text_id
+        LEFT JOIN texts x ON x.session_id = s.session_id AND x.text_id = s.executive_summary_text_id
+        WHERE s.session_id = $1 AND s.deleted_at IS NULL
+        """,
+        session_id,
+    )
+    if session is None:
+        return None
+    stages = await tx.fetch("SELECT * FROM stages WHERE session_id = $1 ORDER BY stage_index", session_id)
+    executions = await tx.fetch(_EXECUTIONS, session_id)
+    resumed = await tx.fetch(
+        "SELECT created_at FROM timeline_events WHERE session_id = $1 AND event_type = 'session_resumed' "
+        "ORDER BY sequence_number",
+        session_id,
+    )
+    return SessionReading(
+        session=_decoded(session),
+        stages=tuple(dict(row) for row in stages),
+        executions=tuple(dict(row) for row in executions),
+        resumed_at=tuple(row["created_at"] for row in resumed),
+    )
+
+
+_EXECUTIONS = """
+    SELECT e.execution_id, e.stage_id, e.agent_name, e.agent_index, e.status, e.llm_provider, e.llm_backend,
+           e.model_name, e.started_at, e.completed_at, e.duration_ms, e.error_message,
+           coalesce(l.input_tokens, 0) AS input_tokens, coalesce(l.output_tokens, 0) AS output_tokens,
+           coalesce(l.calls, 0) AS llm_interaction_count, coalesce(m.calls, 0) AS mcp_interaction_count
+    FROM agent_executions e
+    LEFT JOIN (
+        SELECT execution_id, sum(input_tokens) AS input_tokens, sum(output_tokens) AS output_tokens, count(*) AS calls
+        FROM llm_interactions WHERE session_id = $1 GROUP BY execution_id
+    ) l USING (execution_id)
+    LEFT JOIN (
+        SELECT execution_id, count(*) AS calls FROM mcp_interactions WHERE session_id = $1 GROUP BY execution_id
+    ) m USING (execution_id)
+    WHERE e.session_id = $1 ORDER BY e.stage_id, e.agent_index
+"""
+
+
+def _decoded(row: Row) -> dict[str, Any]:
+    session: dict[str, Any] = dict(row)
+    for column in ("warnings", "unverified_targets"):
+        session[column] = json.decode(session[column])
+    return session
+
+
+async def session_exists(tx: Tx, session_id: UUID) -> bool:
+    return await tx.fetchval(
+        "SELECT EXISTS (SELECT FROM alert_sessions WHERE session_id = $1 AND deleted_at IS NULL)", session_id
+    )

@@ -1,0 +1,218 @@
+"""Sessions: accepted once, cancelled or finished exactly once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from midwatch.domain.errors import LeaseLost
+from midwatch.domain.session import SessionStatus, WorkStatus
+from midwatch.domain.timeline import EventType
+from midwatch.kit import json
+from midwatch.kit.ids import new_id
+from midwatch.store.driver import Tx
+from midwatch.store.fence import Event, Fence, pass_fence, tell
+from midwatch.store.leases import end_lease
+
+WAKE_CHANNEL = "midwatch_wake"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewSession:
+    session_id: UUID
+    alert_type: str
+    alert_data: str
+    chain_id: str
+    chain: dict[str, Any]
+    author: str | None
+    warnings: Sequence[str] = ()
+
+
+async def insert_session(tx: Tx, new: NewSession) -> None:
+    await tx.execute(
+        """
+        WITH session AS (
+            INSERT INTO alert_sessions
+                (session_id, alert_type, agent_type, alert_data, status, chain_id, chain, author, warnings)
+            VALUES ($1, $2, $2, $3, 'pending', $4, $5::jsonb, $6, $7::jsonb)
+            RETURNING session_id
+        ), lease AS (
+            INSERT INTO session_leases (session_id, run_kind) SELECT session_id, 'alert' FROM session
+        ), feed AS (
+            INSERT INTO session_feeds (session_id, seq) SELECT session_id, 1 FROM session
+        )
+        INSERT INTO events (session_id, seq, type, payload)
+        SELECT session_id, 1, 'session.status', '{"status": "pending"}' FROM session
+        """,
+        new.session_id,
+        json.clean_text(new.alert_type),
+        json.clean_text(new.alert_data),
+        new.chain_id,
+        json.encode_text(new.chain),
+        None if new.author is None else json.clean_text(new.author),
+        json.encode_text(new.warnings),
+    )
+
+
+async def wake_workers(tx: Tx) -> None:
+    """A NOTIFY of its own, after the commit it speaks of."""
+    await tx.execute("SELECT pg_notify($1, 'queue')", WAKE_CHANNEL)
+
+
+async def wake_owner(tx: Tx, session_id: UUID) -> None:
+    await tx.execute("SELECT pg_notify($1, $2)", WAKE_CHANNEL, f"cancel:{session_id}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CancelRequest:
+    before: SessionStatus
+    after: SessionStatus
+    seq: int | None
+    """The feed's new sequence number when something changed."""
+
+
+async def request_cancel(tx: Tx, session_id: UUID) -> CancelRequest | None:
+    """A session nobody runs is cancelled at once; a running one is told to stop. None when there is no such session."""
+    row = await tx.fetchrow(
+        "SELECT status, waiting_for FROM alert_sessions WHERE session_id = $1 AND deleted_at IS NULL FOR UPDATE",
+        session_id,
+    )
+    if row is None:
+        return None
+    before = SessionStatus(row["status"])
+    idle = before is SessionStatus.PENDING or row["waiting_for"] is not None
+    if idle:
+        after = SessionStatus.CANCELLED
+        await _cancel_idle(tx, session_id)
+    elif before is SessionStatus.IN_PROGRESS:
+        after = SessionStatus.CANCELLING
+        await tx.execute("UPDATE alert_sessions SET status = 'cancelling' WHERE session_id = $1", session_id)
+    else:
+        return CancelRequest(before=before, after=before, seq=None)
+    seq = await tell(tx, session_id, [Event(type=EventType.SESSION_STATUS, payload={"status": after})])
+    return CancelRequest(before=before, after=after, seq=seq)
+
+
+async def _cancel_idle(tx: Tx, session_id: UUID) -> None:
+    await tx.execute(
+        """
+        UPDATE alert_sessions SET status = 'cancelled', waiting_for = NULL, completed_at = clock_timestamp(),
+               error_message = 'cancelled before it was finished'
+        WHERE session_id = $1
+        """,
+        session_id,
+    )
+    await tx.execute(
+        "UPDATE approvals SET state = 'cancelled', decided_at = clock_timestamp() "
+        "WHERE session_id = $1 AND state = 'waiting'",
+        session_id,
+    )
+    await _post_terminal(tx, session_id, SessionStatus.CANCELLED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    status: SessionStatus
+    error_message: str | None = None
+    final_text_id: UUID | None = None
+
+
+async def finish_session(tx: Tx, fence: Fence, ending: Ending) -> tuple[SessionStatus, int]:
+    """The one terminal write: whoever loses the lease before it writes nothing. Returns the status and feed sequence.
+
+    Rows are locked in the order lease, session, feed, as everywhere.
+    """
+    if not await end_lease(tx, fence):
+        raise LeaseLost(f"session {fence.session_id} ended under another owner")
+    status = await _set_terminal(tx, fence, ending)
+    events = [*await _close_work(tx, fence.session_id, status), _status_event(status)]
+    await _post_terminal(tx, fence.session_id, status)
+    return status, await pass_fence(tx, fence, events)
+
+
+async def _set_terminal(tx: Tx, fence: Fence, ending: Ending) -> SessionStatus:
+    status = await tx.fetchval(
+        """
+        UPDATE alert_sessions SET
+            status = CASE WHEN status = 'cancelling' THEN 'cancelled' ELSE $2 END,
+            completed_at = clock_timestamp(), waiting_for = NULL, error_message = $3, final_analysis_text_id = $4,
+            current_stage_index = NULL, current_stage_id = NULL
+        WHERE session_id = $1 AND status IN ('in_progress', 'cancelling')
+        RETURNING status
+        """,
+        fence.session_id,
+        ending.status,
+        ending.error_message,
+        ending.final_text_id,
+    )
+    if status is None:
+        raise LeaseLost(f"session {fence.session_id} had ended already")
+    return SessionStatus(status)
+
+
+_OPEN_WORK_ENDS_AS = {
+    SessionStatus.COMPLETED: WorkStatus.CANCELLED,
+    SessionStatus.FAILED: WorkStatus.FAILED,
+    SessionStatus.CANCELLED: WorkStatus.CANCELLED,
+    SessionStatus.TIMED_OUT: WorkStatus.TIMED_OUT,
+}
+
+
+async def _close_work(tx: Tx, session_id: UUID, status: SessionStatus) -> list[Event]:
+    """Children first: what is still open of streams, executions and stages ends as the session does."""
+    ends_as = _OPEN_WORK_ENDS_AS[status]
+    streams = await tx.fetch(
+        """
+        UPDATE timeline_events SET status = $2::text::timeline_state, updated_at = clock_timestamp()
+        WHERE session_id = $1 AND status = 'streaming' RETURNING event_id
+        """,
+        session_id,
+        ends_as,
+    )
+    await tx.execute(
+        """
+        UPDATE agent_executions SET status = $2, completed_at = clock_timestamp(),
+            duration_ms = (extract(epoch FROM clock_timestamp() - started_at) * 1000)::bigint
+        WHERE session_id = $1 AND status IN ('pending', 'active')
+        """,
+        session_id,
+        ends_as,
+    )
+    stages = await tx.fetch(
+        """
+        UPDATE stages SET status = $2, completed_at = clock_timestamp(),
+            duration_ms = (extract(epoch FROM clock_timestamp() - started_at) * 1000)::bigint
+        WHERE session_id = $1 AND status IN ('pending', 'active')
+        RETURNING stage_id, stage_name, stage_index, stage_type
+        """,
+        session_id,
+        ends_as,
+    )
+    await tx.execute("DELETE FROM live_texts WHERE session_id = $1", session_id)
+    closed = [Event(type=EventType.TIMELINE_COMPLETED, ref=row["event_id"]) for row in streams]
+    return closed + [
+        Event(
+            type=EventType.STAGE_STATUS,
+            payload={
+                "stage_id": str(row["stage_id"]),
+                "stage_name": row["stage_name"],
+                "stage_index": row["stage_index"],
+                "stage_type": row["stage_type"],
+                "status": ends_as,
+            },
+        )
+        for row in stages
+    ]
+
+
+async def _post_terminal(tx: Tx, session_id: UUID, status: SessionStatus) -> None:
+    await tx.execute(
+        "INSERT INTO outbox (outbox_id, session_id, kind, payload) VALUES ($1, $2, 'session.terminal', $3::jsonb)",
+        new_id(),
+        session_id,
+        json.encode_text({"status": status}),
+    )
+
+
+def _status_event(status: SessionStatus) -> Event:
+    return Event(type=EventType.SESSION_STATUS, payload={"status": status})

@@ -1,0 +1,198 @@
+"""Fan-out in memory: every subscriber of a session sees every stored event once and in order, and chunks in between.
+
+An event is encoded once and the same bytes go to all. A slow subscriber has a bounded buffer; when it is full the
+buffer is dropped and the subscriber is told to catch up. The hub never waits for anybody.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from uuid import UUID
+
+import structlog
+
+from midwatch.domain.errors import StoreUnavailable
+from midwatch.kit import json
+from midwatch.store.driver import Tx
+from midwatch.store.engine import Store
+from midwatch.store.feed import oldest_event, read_events, read_positions
+from midwatch.timeline.render import render_event
+
+CATCHUP_LIMIT = 200
+_BUFFER = 1_000
+_READ_LIMIT = 500
+_SWEEP = 1.0
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedItem:
+    """One message to a subscriber, ready to be sent. Transient events have no sequence number."""
+
+    data: bytes
+    seq: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Overflow:
+    """The subscriber has missed stored events and must fetch what it lacks."""
+
+
+@dataclass(slots=True)
+class Subscription:
+    session_id: UUID
+    position: int
+    """The last stored event handed to this subscriber."""
+    limit: int = _BUFFER
+    _items: deque[FeedItem | Overflow] = field(default_factory=deque[FeedItem | Overflow])
+    _ready: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def offer(self, item: FeedItem) -> None:
+        if item.seq is not None:
+            if item.seq <= self.position:
+                return
+            self.position = item.seq
+        if len(self._items) >= self.limit:
+            self.overflow()
+            return
+        self._items.append(item)
+        self._ready.set()
+
+    def overflow(self) -> None:
+        if any(isinstance(item, Overflow) for item in self._items):
+            return
+        self._items.clear()
+        self._items.append(Overflow())
+        self._ready.set()
+
+    async def next(self) -> FeedItem | Overflow:
+        while not self._items:
+            self._ready.clear()
+            await self._ready.wait()
+        return self._items.popleft()
+
+
+@dataclass(slots=True)
+class _Topic:
+    position: int
+    subscriptions: list[Subscription] = field(default_factory=list[Subscription])
+
+
+@dataclass(slots=True)
+class Hub:
+    store: Store
+    sweep_interval: float = _SWEEP
+    _topics: dict[UUID, _Topic] = field(default_factory=dict[UUID, _Topic])
+    _inbox: deque[tuple[UUID, int, Sequence[bytes]]] = field(default_factory=deque[tuple[UUID, int, Sequence[bytes]]])
+    _wake: asyncio.Event = field(default_factory=asyncio.Event)
+    _sweep_due: bool = False
+
+    def hear(self, payload: str) -> None:
+        """A notification of some replica's flusher, this one's included."""
+        for session, seq, transient in json.decode(payload):
+            session_id = UUID(session)
+            if session_id in self._topics:
+                self._inbox.append((session_id, seq, [json.encode(event) for event in transient]))
+                self._wake.set()
+
+    def sweep(self) -> None:
+        """Look at the rows even though nobody said that there is news."""
+        self._sweep_due = True
+        self._wake.set()
+
+    async def run(self) -> None:
+        while True:
+            try:
+                async with asyncio.timeout(self.sweep_interval):
+                    await self._wake.wait()
+            except TimeoutError:
+                self._sweep_due = True
+            self._wake.clear()
+            try:
+                await self._deliver()
+            except StoreUnavailable:
+                log.warning("feed_delivery_failed")
+                await asyncio.sleep(self.sweep_interval)
+                self.sweep()
+
+    @asynccontextmanager
+    async def subscribe(self, session_id: UUID, *, after: int | None = None) -> AsyncGenerator[Subscription]:
+        """The backlog after `after`, then live. Without `after`, only what happens from now on."""
+        subscription = await self._catch_up(session_id, after)
+        # What is committed from here on the hub offers, what was committed meanwhile the sweep brings, and what the
+        # subscription has seen already its own position drops.
+        topic = self._topics.setdefault(session_id, _Topic(position=subscription.position))
+        topic.position = min(topic.position, subscription.position)
+        topic.subscriptions.append(subscription)
+        self.sweep()
+        try:
+            yield subscription
+        finally:
+            topic.subscriptions.remove(subscription)
+            if not topic.subscriptions:
+                self._topics.pop(session_id, None)
+
+    async def _catch_up(self, session_id: UUID, after: int | None) -> Subscription:
+        async with self.store.connect() as tx:
+            position = (await read_positions(tx, [session_id])).get(session_id, 0)
+            subscription = Subscription(session_id, position=position if after is None else after)
+            if after is not None:
+                await self._send_backlog(tx, subscription, after, position)
+        return subscription
+
+    async def _send_backlog(self, tx: Tx, subscription: Subscription, after: int, position: int) -> None:
+        oldest = await oldest_event(tx, subscription.session_id)
+        forgotten = position > after if oldest is None else oldest > after + 1
+        rows = await read_events(tx, {subscription.session_id: after}, limit=CATCHUP_LIMIT + 1)
+        if forgotten or len(rows) > CATCHUP_LIMIT:
+            subscription.position = position
+            subscription.overflow()
+            return
+        for row in rows:
+            subscription.offer(FeedItem(data=json.encode(render_event(row)), seq=row["seq"]))
+
+    async def _deliver(self) -> None:
+        inbox, self._inbox = self._inbox, deque[tuple[UUID, int, Sequence[bytes]]]()
+        heard: dict[UUID, int] = {}
+        for session_id, seq, _ in inbox:
+            heard[session_id] = max(heard.get(session_id, 0), seq)
+        if self._sweep_due and self._topics:
+            self._sweep_due = False
+            async with self.store.connect() as tx:
+                positions = await read_positions(tx, list(self._topics))
+            heard |= {session: max(heard.get(session, 0), seq) for session, seq in positions.items()}
+        self._sweep_due = False
+        await self._deliver_rows(heard)
+        for session_id, _, transient in inbox:
+            for data in transient:
+                self._offer(session_id, FeedItem(data=data, seq=None))
+
+    async def _deliver_rows(self, heard: dict[UUID, int]) -> None:
+        behind = {
+            session: topic.position
+            for session, seq in heard.items()
+            if (topic := self._topics.get(session)) is not None and topic.position < seq
+        }
+        while behind:
+            async with self.store.connect() as tx:
+                rows = await read_events(tx, behind, limit=_READ_LIMIT)
+            for row in rows:
+                self._offer(row["session_id"], FeedItem(data=json.encode(render_event(row)), seq=row["seq"]))
+            if len(rows) < _READ_LIMIT:
+                return
+            # Ordered by session and sequence: those before the last session are whole.
+            last = rows[-1]
+            behind = {session: at for session, at in behind.items() if session >= last["session_id"]}
+            behind[last["session_id"]] = last["seq"]
+
+    def _offer(self, session_id: UUID, item: FeedItem) -> None:
+        topic = self._topics.get(session_id)
+        if topic is None:
+            return
+        if item.seq is not None:
+            topic.position = max(topic.position, item.seq)
+        for subscription in topic.subscriptions:
+            subscription.offer(item)

@@ -1,0 +1,72 @@
+"""What one run of a session writes through: commits that are retried until they land or the lease is lost."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from uuid import UUID
+
+import structlog
+
+from midwatch.domain.errors import StoreUnavailable
+from midwatch.store.driver import Tx, UniqueViolation
+from midwatch.store.engine import Store
+from midwatch.store.fence import Fence
+from midwatch.store.journal import AlreadyCommitted, Batch, commit_batch
+from midwatch.timeline.flush import Flusher
+
+_BACKOFF = (0.05, 0.1, 0.25, 0.5, 1.0)
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunLog:
+    store: Store
+    flusher: Flusher
+    fence: Fence
+    check_lease: Callable[[], None]
+    """Raises LeaseLost when the lease may have expired by this machine's own clock."""
+    checkpoint: Callable[[], None]
+    """Called after each commit; raises Draining when the run should go on elsewhere."""
+
+    @property
+    def session_id(self) -> UUID:
+        return self.fence.session_id
+
+    async def commit(self, batch: Batch, *, stage_id: UUID, execution_id: UUID, progressed: bool = True) -> None:
+        async def attempt() -> int:
+            async with self.store.connect() as tx:
+                return await commit_batch(
+                    tx, self.fence, batch, stage_id=stage_id, execution_id=execution_id, progressed=progressed
+                )
+
+        await self._until_committed(attempt)
+        self.checkpoint()
+
+    async def transact(self, write: Callable[[Tx], Awaitable[int]]) -> None:
+        """One transaction of several statements, which ends at the fence and returns the feed's sequence number."""
+
+        async def attempt() -> int:
+            async with self.store.begin() as tx:
+                return await write(tx)
+
+        await self._until_committed(attempt)
+
+    async def _until_committed(self, attempt: Callable[[], Awaitable[int]]) -> None:
+        """A commit whose answer was lost is tried again; finding its rows there means that it had gone through."""
+        failures = 0
+        while True:
+            try:
+                seq = await attempt()
+            except StoreUnavailable:
+                self.check_lease()
+                log.warning("commit_retried", failures=failures + 1)
+                await asyncio.sleep(_BACKOFF[min(failures, len(_BACKOFF) - 1)])
+                failures += 1
+            except (AlreadyCommitted, UniqueViolation):
+                if not failures:
+                    raise
+                return
+            else:
+                self.flusher.advance(self.session_id, seq)
+                return

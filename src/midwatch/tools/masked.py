@@ -1,0 +1,44 @@
+"""Hides secrets in results before anything else sees them, failures included. What cannot be masked is withheld."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import final
+
+import structlog
+
+from midwatch.domain.tools import ClearedCall, ToolDefinition, ToolResult
+from midwatch.masking.mask import WITHHELD, Mask, mask_result
+from midwatch.tools.toolset import Toolset
+
+log = structlog.get_logger()
+
+_LARGE = 256 * 1024
+"""Characters from which on masking would hold up the event loop."""
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Masked:
+    inner: Toolset
+    masks: Mapping[str, Mask]
+    """By server id."""
+    default: Mask
+    """For every other server."""
+
+    async def list_tools(self) -> Sequence[ToolDefinition]:
+        return await self.inner.list_tools()
+
+    async def call(self, cleared: ClearedCall) -> ToolResult:
+        result = await self.inner.call(cleared)
+        server = cleared.call.name.partition(".")[0]
+        masked = await _mask(self.masks.get(server, self.default), result.content)
+        if masked == WITHHELD:
+            log.error("tool_result_withheld", server=server, call_id=str(cleared.call.call_id))
+        return replace(result, content=masked)
+
+
+async def _mask(mask: Mask, text: str) -> str:
+    if len(text) > _LARGE:
+        return await asyncio.to_thread(mask_result, mask, text)
+    return mask_result(mask, text)

@@ -1,0 +1,42 @@
+"""A call journal in memory. Keeps one ordered log, so that tests can tell what came before what."""
+
+from collections import deque
+
+from midwatch.domain.errors import MidwatchError
+from midwatch.domain.tools import ClearedCall, Refusal, ToolCall, ToolResult
+from midwatch.safety.refusals import render_refusal
+
+
+class FakeCallJournal:
+    def __init__(self) -> None:
+        self.log: list[str] = []
+        """`start NAME`, `dispatch NAME`, `finish NAME`, `refuse NAME CODE`, and whatever a fake toolset adds."""
+        self.started: list[ClearedCall] = []
+        self.finished: list[tuple[ClearedCall, ToolResult]] = []
+        self.refused: list[tuple[ToolCall, Refusal]] = []
+        self.start_refusal: Refusal | None = None
+        self.dispatch_failure: MidwatchError | None = None
+        self.finish_failures: deque[MidwatchError] = deque()
+
+    async def start(self, cleared: ClearedCall) -> Refusal | None:
+        if self.start_refusal is not None:
+            return self.start_refusal
+        self.log.append(f"start {cleared.call.name}")
+        self.started.append(cleared)
+        return None
+
+    def check_dispatch(self, cleared: ClearedCall) -> None:
+        if self.dispatch_failure is not None:
+            raise self.dispatch_failure
+        self.log.append(f"dispatch {cleared.call.name}")
+
+    async def finish(self, cleared: ClearedCall, result: ToolResult) -> None:
+        if self.finish_failures:
+            raise self.finish_failures.popleft()
+        self.log.append(f"finish {cleared.call.name}")
+        self.finished.append((cleared, result))
+
+    async def refuse(self, call: ToolCall, refusal: Refusal) -> ToolResult:
+        self.log.append(f"refuse {call.name} {refusal.code}")
+        self.refused.append((call, refusal))
+        return ToolResult(content=render_refusal(refusal), error=refusal.code)

@@ -1,0 +1,101 @@
+"""Policy: kind against level, in enforce and in observe."""
+
+import json
+
+import pytest
+
+from midwatch.domain.safety import ControlLevel, SafetyMode
+from midwatch.domain.tools import Refusal, ToolKind
+from midwatch.safety.kinds import KindVerdict
+from midwatch.safety.policy import Allow, Stance, decide, refuse_arguments, refuse_unknown_tool
+from midwatch.safety.refusals import render_refusal
+from tests.safety.requirements import requirement
+
+ENFORCE = Stance(mode=SafetyMode.ENFORCE)
+OBSERVE = Stance(mode=SafetyMode.OBSERVE)
+UNASKED = Stance(mode=SafetyMode.OBSERVE, refuse_proven_writes=True)
+WRITE = KindVerdict(kind=ToolKind.WRITE, proven=True, rule="operator:write:*")
+GUESS = KindVerdict(kind=ToolKind.WRITE, proven=False, rule="unknown")
+
+
+def code_of(decision: Allow | Refusal) -> str | None:
+    return decision.code if isinstance(decision, Refusal) else None
+
+
+@requirement("policy:read-allowed")
+@pytest.mark.parametrize("level", ControlLevel)
+@pytest.mark.parametrize("stance", [ENFORCE, OBSERVE, UNASKED])
+@pytest.mark.parametrize("kind", [ToolKind.READ, ToolKind.RESOLVE])
+@pytest.mark.parametrize("proven", [True, False])
+def test_looking_is_always_allowed(level: ControlLevel, stance: Stance, kind: ToolKind, proven: bool) -> None:  # noqa: FBT001 - a parameter
+    verdict = KindVerdict(kind=kind, proven=proven, rule="r")
+    assert decide(verdict, level=level, stance=stance) == Allow()
+
+
+@requirement("policy:read-only-refuses-writes")
+@pytest.mark.parametrize("verdict", [WRITE, GUESS])
+def test_read_only_refuses_every_write_and_says_what_to_do_instead(verdict: KindVerdict) -> None:
+    decision = decide(verdict, level=ControlLevel.READ_ONLY, stance=ENFORCE)
+    assert isinstance(decision, Refusal)
+    assert decision.code == "READ_ONLY_VIOLATION"
+    assert "Propose the change" in decision.hint
+
+
+@requirement("policy:controlled-refuses-writes")
+@pytest.mark.parametrize("verdict", [WRITE, GUESS])
+def test_controlled_refuses_every_write_for_want_of_a_person(verdict: KindVerdict) -> None:
+    decision = decide(verdict, level=ControlLevel.CONTROLLED, stance=ENFORCE)
+    assert isinstance(decision, Refusal)
+    assert decision.code == "APPROVAL_REQUIRED"
+    assert "Propose the change" in decision.hint
+
+
+@requirement("policy:autonomous-allows-writes")
+@pytest.mark.parametrize("stance", [ENFORCE, OBSERVE, UNASKED])
+def test_autonomous_allows_writes(stance: Stance) -> None:
+    assert decide(WRITE, level=ControlLevel.AUTONOMOUS, stance=stance) == Allow()
+
+
+@requirement("policy:read-only-refuses-writes")
+def test_a_kind_that_neither_reads_nor_resolves_is_treated_as_a_write() -> None:
+    asking = KindVerdict(kind=ToolKind.ASK, proven=True, rule="r")
+    assert code_of(decide(asking, level=ControlLevel.READ_ONLY, stance=ENFORCE)) == "READ_ONLY_VIOLATION"
+
+
+@requirement("policy:observe-records")
+@pytest.mark.parametrize(
+    ("level", "code"),
+    [(ControlLevel.READ_ONLY, "READ_ONLY_VIOLATION"), (ControlLevel.CONTROLLED, "APPROVAL_REQUIRED")],
+)
+def test_observe_lets_writes_pass_and_says_what_enforce_would_have_said(level: ControlLevel, code: str) -> None:
+    for verdict in (WRITE, GUESS):
+        assert code_of(decide(verdict, level=level, stance=ENFORCE)) == code
+        assert decide(verdict, level=level, stance=OBSERVE) == Allow(observed=code)
+
+
+@requirement("policy:observe-unasked-refuses-proven-writes")
+@pytest.mark.parametrize("level", [ControlLevel.READ_ONLY, ControlLevel.CONTROLLED])
+def test_observe_that_nobody_wrote_out_still_refuses_proven_writes(level: ControlLevel) -> None:
+    assert code_of(decide(WRITE, level=level, stance=UNASKED)) == "POLICY_BLOCKED"
+    guess = decide(GUESS, level=level, stance=UNASKED)
+    assert isinstance(guess, Allow)
+    assert guess.observed
+
+
+@requirement("gate:unknown-tool-refused")
+def test_an_unknown_tool_is_answered_with_close_names() -> None:
+    refusal = refuse_unknown_tool("k8s.get_pod", known=["k8s.get_pods", "k8s.get_nodes", "files.write"])
+    assert refusal.code == "TOOL_NOT_FOUND"
+    assert refusal.details["candidates"][0] == "k8s.get_pods"
+    assert "files.write" not in refusal.details["candidates"]
+
+
+@requirement("gate:unknown-tool-refused")
+def test_an_absurdly_long_name_is_not_repeated_whole() -> None:
+    assert len(render_refusal(refuse_unknown_tool("x" * 1_000_000, known=["a.b"]))) < 1000
+
+
+def test_a_refusal_reads_as_compact_json_with_its_details_beside_the_code() -> None:
+    refusal = Refusal(code="C", reason="r", hint="h", details={"candidates": ["a"], "code": "forged"})
+    assert render_refusal(refusal) == '{"error":{"code":"C","message":"r","hint":"h","candidates":["a"]}}'
+    assert json.loads(render_refusal(refuse_arguments("not JSON")))["error"]["code"] == "INVALID_INPUT"
