@@ -181,6 +181,11 @@ def test_an_operators_pattern_applies_after_the_built_in_ones() -> None:
     assert compile_mask(custom=[CustomRule(name="n", pattern="(a)|(b)", replacement="$1-")])("b") == "-"
 
 
+def test_an_operators_pattern_that_matches_its_own_replacement_applies_once() -> None:
+    mask = compile_mask(custom=[CustomRule(name="user", pattern=r"user (\w+)", replacement="user ${1}x")])
+    assert mask("user bob password=hunter22") == "user bobx password=[MASKED_PASSWORD]"
+
+
 def test_an_operators_pattern_does_not_reach_into_placeholders() -> None:
     mask = compile_mask(custom=[CustomRule(name="capitals", pattern="[A-Z]{3,}", replacement="***")])
     assert mask("password=hunter22 LOUD") == "password=[MASKED_PASSWORD] ***"

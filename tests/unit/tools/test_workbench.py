@@ -21,7 +21,7 @@ from tests.safety.requirements import requirement
 
 READ_ONLY = Safety()
 AUTONOMOUS = Safety(control_level=ControlLevel.AUTONOMOUS)
-KINDS = Kinds(read=("echo", "secret", "environ", "fail"), write=("restart",))
+KINDS = Kinds(read=("echo", "secret", "environ", "fail", "slow_read"), write=("restart",))
 ENVIRONMENT = {"PATH": os.environ["PATH"], "MODEL_KEY": "not for children", "EXTRA": "asked for"}
 
 
@@ -170,6 +170,18 @@ async def test_a_server_that_does_not_come_up_is_named_and_the_others_work(journ
         assert (await workbench.gate.call(call("gone.echo"))).error == "TOOL_NOT_FOUND"
 
 
+async def test_a_call_that_takes_too_long_is_a_failure_the_model_reads(journal: FakeCallJournal) -> None:
+    async with (
+        asyncio.timeout(20),
+        open_workbench(
+            servers={"deck": deck()}, safety=READ_ONLY, journal=journal, environment=ENVIRONMENT, call_timeout=0.1
+        ) as workbench,
+    ):
+        result = await workbench.gate.call(call("deck.slow_read", {"seconds": 60}))
+    assert result.error == "TIMEOUT"
+    assert journal.finished[0][1] == result
+
+
 async def test_children_get_only_what_they_may_inherit(journal: FakeCallJournal) -> None:
     server = deck(inherit_env=("EXTRA", "MODEL_KEY"), data_masking=DataMasking(enabled=False))
     async with (
@@ -213,7 +225,7 @@ async def test_servers_are_started_side_by_side_and_a_cancelled_opening_leaves_n
 
     async with asyncio.timeout(20), asyncio.TaskGroup() as group:
         opening = group.create_task(open_all())
-        while len(running_fakes()) < before + 3:
+        while len(running_fakes()) < before + 3:  # noqa: ASYNC110 - a process that starts sets no event here
             await asyncio.sleep(0)
         opening.cancel()
     assert opening.cancelled()
