@@ -11,10 +11,14 @@ IterationStrategy = Literal["native-thinking", "langchain", "react", "synthesis"
 """The older spelling of the backend. Both are accepted; the provider's type decides which protocol is spoken."""
 
 
+BACKEND = "Accepted for TARSy's sake; the provider's type decides"
+ITERATIONS = "Turns before the agent is made to conclude"
+
+
 class Agent(Strict):
     mcp_servers: tuple[str, ...] = Field(default=(), description="Tool servers the agent may use")
     custom_instructions: str = Field(default="", description="Told to the agent beside its usual instructions")
-    description: str = ""
-    llm_backend: LlmBackend | None = None
-    iteration_strategy: IterationStrategy | None = None
-    max_iterations: int | None = Field(default=None, ge=1)
+    description: str = Field(default="", description="What the agent is for")
+    llm_backend: LlmBackend | None = Field(default=None, description=BACKEND)
+    iteration_strategy: IterationStrategy | None = Field(default=None, description=BACKEND)
+    max_iterations: int | None = Field(default=None, ge=1, description=ITERATIONS)

@@ -19,8 +19,10 @@ class OpenAiProvider(Strict):
     """Anything that speaks OpenAI's chat completions."""
 
     type: Literal["openai"]
-    model: str = Field(min_length=1)
-    base_url: Annotated[str, AfterValidator(_check_url)] = Field(default="https://api.openai.com/v1", repr=False)
+    model: str = Field(min_length=1, description="The model's name at the provider")
+    base_url: Annotated[str, AfterValidator(_check_url)] = Field(
+        default="https://api.openai.com/v1", repr=False, description="vLLM, Ollama, llama.cpp and others work too"
+    )
     api_key_env: str | None = Field(default=None, min_length=1, description="Variable that holds the key; none, no key")
 
 
@@ -29,7 +31,7 @@ class ScriptedProvider(Strict):
 
     type: Literal["scripted"]
     script: Path = Field(description="Relative to the configuration folder")
-    model: str = Field(default="scripted", min_length=1)
+    model: str = Field(default="scripted", min_length=1, description="Shown as the model's name")
     api_key_env: None = None
 
 

@@ -14,7 +14,9 @@ class Queue(Strict):
     worker_count: int = Field(default=5, ge=1, le=200, description="Sessions this replica runs at once")
     max_concurrent_sessions: int = Field(default=5, ge=1, description="Sessions all replicas run at once")
     poll_interval: Duration = Field(default=timedelta(seconds=1), description="Look for work even if nobody called")
-    poll_interval_jitter: DurationOrZero = timedelta(milliseconds=500)
+    poll_interval_jitter: DurationOrZero = Field(
+        default=timedelta(milliseconds=500), description="Spreads the looks of several replicas"
+    )
     session_timeout: Duration = Field(default=timedelta(minutes=40), description="Running time a session may take")
     graceful_shutdown_timeout: Duration = Field(default=timedelta(seconds=10), description="Time to drain on stopping")
     heartbeat_interval: Duration = Field(default=timedelta(seconds=10), description="How often a lease is renewed")

@@ -1,0 +1,60 @@
+"""Measures Midwatch against floors taken in the same run: `python -m benchmarks`. Fails when a target is missed."""
+
+import asyncio
+import sys
+from dataclasses import dataclass
+
+import click
+
+from benchmarks.claims import ClaimFigures, measure_claims
+from benchmarks.loop import LoopFigures, list_workloads, measure_loop
+from benchmarks.replica import open_database, temporary_folder
+from benchmarks.report import render_report
+from benchmarks.storage import THINKING, StorageFigures, measure_storage
+from benchmarks.workload import serve_model, write_config
+from midwatch.telemetry.logs import configure_logs
+
+_METHOD = """\
+Loop: CPU time of this process alone. The model, the tools and PostgreSQL are processes of their own. The floor is a
+loop of httpx and the MCP SDK that stores nothing; ours is a whole replica whose sessions are journalled and read by
+one subscriber. Each figure is a session of N iterations minus one of none, divided by N: medians of {rounds} rounds,
+floor and ours in turn. A time alone is no verdict.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Figures:
+    loop: LoopFigures
+    storage: StorageFigures
+    claims: ClaimFigures
+
+
+@click.command()
+@click.option("--quick", is_flag=True, help="Fewer rounds: to try it out, not to judge by")
+def main(*, quick: bool) -> None:
+    configure_logs("warning", "text")
+    rounds, claims = (2, 10) if quick else (5, 50)
+    click.echo(_METHOD.format(rounds=rounds))
+    figures = asyncio.run(_measure(rounds=rounds, claims=claims))
+    checks = [*figures.loop.checks, *figures.storage.checks, *figures.claims.checks]
+    click.echo(render_report(checks, [*figures.loop.notes, *figures.claims.notes]))
+    sys.exit(0 if all(check.is_met for check in checks) else 1)
+
+
+async def _measure(*, rounds: int, claims: int) -> _Figures:
+    workloads = [*list_workloads(), THINKING]
+    async with (
+        temporary_folder() as folder,
+        serve_model(folder, workloads) as base_url,
+        open_database(folder / "home") as dsn,
+    ):
+        config_folder = write_config(folder, workloads, base_url=base_url)
+        return _Figures(
+            loop=await measure_loop(config_folder, dsn, base_url=base_url, rounds=rounds),
+            storage=await measure_storage(config_folder, dsn),
+            claims=await measure_claims(config_folder, dsn, claims=claims),
+        )
+
+
+if __name__ == "__main__":
+    main()

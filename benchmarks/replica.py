@@ -1,0 +1,103 @@
+"""Our side: a whole replica on a real PostgreSQL, and sessions that it runs from submit to their published end."""
+
+import asyncio
+import os
+import shutil
+import tempfile
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import UUID
+
+from midwatch.config.env import Env
+from midwatch.config.load import load_config
+from midwatch.domain.timeline import EventType
+from midwatch.intake.submit_alert import Alert
+from midwatch.store.embedded import open_embedded_postgres
+from midwatch.store.migrate import upgrade_schema
+from midwatch.timeline.hub import Overflow
+from midwatch.wiring import Plan, Service, open_service
+
+from benchmarks.workload import Workload
+
+_ENDED = f'"type":"{EventType.SESSION_STATUS}"'.encode()
+_WELL = b'"status":"completed"'
+_ILL = (b'"status":"failed"', b'"status":"timed_out"', b'"status":"cancelled"')
+_LIMIT = 120.0
+
+
+@asynccontextmanager
+async def temporary_folder() -> AsyncGenerator[Path]:
+    """One that another user may enter: started by root, PostgreSQL runs as somebody else."""
+    folder = Path(tempfile.mkdtemp(prefix="midwatch-bench-"))
+    folder.chmod(0o755)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@asynccontextmanager
+async def open_database(home: Path) -> AsyncGenerator[str]:
+    """The address of a migrated database."""
+    async with open_embedded_postgres(home) as server:
+        await upgrade_schema(server.read_dsn())
+        yield server.read_dsn()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replica:
+    service: Service
+
+    async def run_session(self, workload: Workload) -> UUID:
+        """Returns when a subscriber has been told that the session is completed and its slot is free again."""
+        alert = Alert(data="The machine feels slow.", alert_type=workload.name, author="benchmark")
+        async with asyncio.timeout(_LIMIT):
+            session_id = await self.service.intake.submit(alert)
+            await self._watch(session_id)
+            while self.service.worker.busy_slots:
+                await asyncio.sleep(0.001)
+        return session_id
+
+    async def _watch(self, session_id: UUID) -> None:
+        async with self.service.hub.subscribe(session_id, after=0) as subscription:
+            while True:
+                item = await subscription.next()
+                if isinstance(item, Overflow):
+                    raise RuntimeError("the subscriber could not keep up")
+                if _ENDED not in item.data:
+                    continue
+                if _WELL in item.data:
+                    return
+                if any(word in item.data for word in _ILL):
+                    raise RuntimeError(f"a session did not complete: {item.data.decode()}")
+
+    async def count_calls(self, session_id: UUID) -> int:
+        async with self.service.store.connect() as tx:
+            return await tx.fetchval(
+                "SELECT count(*) FROM tool_calls WHERE session_id = $1 AND state = 'finished' AND error_code IS NULL",
+                session_id,
+            )
+
+
+@asynccontextmanager
+async def open_replica(config_folder: Path, dsn: str) -> AsyncGenerator[Replica]:
+    plan = Plan(config=load_config(config_folder, environ={}), env=_env(config_folder, dsn), environ=os.environ)
+    async with open_service(plan) as service, asyncio.TaskGroup() as group:
+        group.create_task(service.run(), name="replica")
+        yield Replica(service=service)
+        service.worker.drain()
+
+
+def _env(folder: Path, dsn: str) -> Env:
+    return Env(
+        home=folder,
+        database_url=dsn,
+        host="127.0.0.1",
+        port=0,
+        pod_id="benchmark",
+        log_level="warning",
+        log_format="text",
+        config_dir=folder,
+    )

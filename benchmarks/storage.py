@@ -1,0 +1,70 @@
+"""How much the database grows with an iteration, beyond the texts themselves."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from midwatch.store import driver
+
+from benchmarks.replica import open_replica
+from benchmarks.report import Check
+from benchmarks.workload import Workload
+
+_ITERATIONS = 200
+_MOST_BYTES = 4000
+
+PLAIN = Workload(iterations=_ITERATIONS)
+THINKING = Workload(iterations=_ITERATIONS, thinking=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StorageFigures:
+    plain: float
+    thinking: float
+
+    @property
+    def checks(self) -> list[Check]:
+        return [
+            Check(what="storage of an iteration beyond its texts", measured=self.plain, target=_MOST_BYTES, unit="B"),
+            Check(what="the same with thinking", measured=self.thinking, target=_MOST_BYTES, unit="B"),
+        ]
+
+
+async def measure_storage(config_folder: Path, dsn: str) -> StorageFigures:
+    # The first session lets every relation grow past its first pages and gives it its maps.
+    await _measure_growth(config_folder, dsn, workload=THINKING)
+    return StorageFigures(
+        plain=await _measure_growth(config_folder, dsn, workload=PLAIN),
+        thinking=await _measure_growth(config_folder, dsn, workload=THINKING),
+    )
+
+
+async def _measure_growth(config_folder: Path, dsn: str, *, workload: Workload) -> float:
+    """Bytes an iteration. The replica is closed when sizes are taken, so that VACUUM finds nothing in use."""
+    before = await _measure_database(dsn)
+    async with open_replica(config_folder, dsn) as replica:
+        await replica.run_session(workload)
+    after = await _measure_database(dsn)
+    return (after.relations - before.relations - (after.texts - before.texts)) / workload.iterations
+
+
+@dataclass(frozen=True, slots=True)
+class _Size:
+    relations: int
+    texts: int
+    """Each text counted once."""
+
+
+async def _measure_database(dsn: str) -> _Size:
+    connection = await driver.connect(dsn)
+    try:
+        await connection.execute("VACUUM")
+        relations = await connection.fetchval(
+            """
+            SELECT sum(pg_total_relation_size(c.oid))::bigint FROM pg_class c
+            WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r'
+            """
+        )
+        texts = await connection.fetchval("SELECT coalesce(sum(octet_length(content)), 0)::bigint FROM texts")
+        return _Size(relations, texts)
+    finally:
+        await connection.close()
