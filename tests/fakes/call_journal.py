@@ -1,7 +1,5 @@
 """A call journal in memory. Keeps one ordered log, so that tests can tell what came before what."""
 
-from collections import deque
-
 from midwatch.domain.errors import MidwatchError
 from midwatch.domain.tools import ClearedCall, Refusal, ToolCall, ToolResult
 from midwatch.safety.refusals import render_refusal
@@ -16,7 +14,6 @@ class FakeCallJournal:
         self.refused: list[tuple[ToolCall, Refusal]] = []
         self.start_refusal: Refusal | None = None
         self.dispatch_failure: MidwatchError | None = None
-        self.finish_failures: deque[MidwatchError] = deque()
 
     async def start(self, cleared: ClearedCall) -> Refusal | None:
         if self.start_refusal is not None:
@@ -31,8 +28,6 @@ class FakeCallJournal:
         self.log.append(f"dispatch {cleared.call.name}")
 
     async def finish(self, cleared: ClearedCall, result: ToolResult) -> None:
-        if self.finish_failures:
-            raise self.finish_failures.popleft()
         self.log.append(f"finish {cleared.call.name}")
         self.finished.append((cleared, result))
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from midwatch.domain.errors import DispatchTooLate, LeaseLost, MidwatchError, StoreUnavailable
+from midwatch.domain.errors import DispatchTooLate, LeaseLost, MidwatchError
 from midwatch.domain.tools import Clearance, ClearedCall, Refusal, ToolCall, ToolKind, ToolResult
 from midwatch.kit.ids import new_id
 from midwatch.tools.journaled import Journaled
@@ -18,11 +18,7 @@ class Bench:
     def __init__(self) -> None:
         self.journal = FakeCallJournal()
         self.tools = FakeToolset(define_tool("k8s.set"), log=self.journal.log)
-        self.pauses: list[float] = []
-        self.journaled = Journaled(inner=self.tools, journal=self.journal, pause=self.pause)
-
-    async def pause(self, seconds: float) -> None:
-        self.pauses.append(seconds)
+        self.journaled = Journaled(inner=self.tools, journal=self.journal)
 
 
 def cleared(kind: ToolKind = ToolKind.WRITE, *, proven: bool = True) -> ClearedCall:
@@ -98,26 +94,6 @@ async def test_the_result_is_committed_before_it_is_returned() -> None:
     result = await bench.journaled.call(cleared())
     ((_, finished),) = bench.journal.finished
     assert finished is result
-
-
-@requirement("journal:finish-retried")
-@pytest.mark.parametrize("kind", [ToolKind.WRITE, ToolKind.READ])
-async def test_a_result_the_store_cannot_take_is_offered_again_and_the_call_is_not_repeated(kind: ToolKind) -> None:
-    bench = Bench()
-    bench.journal.finish_failures.extend(StoreUnavailable() for _ in range(6))
-    await bench.journaled.call(cleared(kind))
-    assert len(bench.journal.finished) == 1
-    assert len(bench.tools.calls) == 1
-    assert bench.pauses == [0.1, 0.2, 0.4, 0.8, 1.0, 1.0]
-
-
-@requirement("journal:finish-retried")
-async def test_a_lost_lease_ends_the_retries() -> None:
-    bench = Bench()
-    bench.journal.finish_failures.extend([StoreUnavailable(), LeaseLost()])
-    with pytest.raises(LeaseLost):
-        await bench.journaled.call(cleared())
-    assert bench.journal.finished == []
 
 
 @requirement("journal:cancelled-stays-open")

@@ -29,6 +29,7 @@ from midwatch.store.runs import (
     finish_execution,
     load_conversation,
 )
+from midwatch.store.sessions import add_warnings
 from midwatch.timeline.record import ExecutionRecorder
 from midwatch.timeline.run import RunLog
 from midwatch.tools.workbench import Workbench, open_workbench
@@ -164,6 +165,9 @@ async def _open_conversation(
         runbook=means.config.defaults.runbook,
         earlier=assignment.earlier,
     )
+    if workbench.unavailable:
+        warnings = [f"agent {settings.agent} worked without {reason}" for reason in workbench.unavailable.values()]
+        await recorder.run.transact(partial(add_warnings, fence=recorder.run.fence, warnings=warnings))
     await recorder.commit_opening(system=system, user=user)
     return [SystemMessage(text=system), UserMessage(text=user)]
 

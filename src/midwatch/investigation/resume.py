@@ -1,15 +1,13 @@
 """Going on where another owner stopped: say so, close what it left streaming, and settle what it left in flight."""
 
-from uuid import UUID
-
 from midwatch.domain.timeline import EventType, TimelineStatus, TimelineType
 from midwatch.domain.tools import CallState, ToolCall, ToolResult
-from midwatch.kit.ids import new_id
 from midwatch.store.driver import Row, Tx
 from midwatch.store.feed import drop_session_live_texts, read_live_texts
-from midwatch.store.journal import Batch, TimelineEvent, commit_batch
+from midwatch.store.journal import Batch, commit_batch
 from midwatch.store.leases import Claim
 from midwatch.store.runs import OpenCall
+from midwatch.timeline.entries import add_entry, add_streamed
 from midwatch.timeline.record import ExecutionRecorder
 from midwatch.timeline.run import RunLog
 
@@ -46,36 +44,16 @@ async def announce_resume(run: RunLog, claim: Claim) -> None:
 async def _tell_resumed(tx: Tx, run: RunLog, claim: Claim) -> int:
     batch = Batch()
     metadata = {"attempts": claim.attempts, "taken_over": claim.taken_over, "epoch": claim.fence.epoch}
-    event_id = new_id()
-    told = batch.tell(EventType.TIMELINE_CREATED, event_id)
+    text_id = batch.add_text("The investigation goes on where it had stopped.")
+    add_entry(batch, TimelineType.SESSION_RESUMED, text_id, metadata=metadata)
     batch.tell(EventType.SESSION_RESUMED, payload=metadata)
-    batch.timeline.append(
-        TimelineEvent(
-            event_id=event_id,
-            event_type=TimelineType.SESSION_RESUMED,
-            status=TimelineStatus.COMPLETED,
-            text_id=batch.add_text("The investigation goes on where it had stopped."),
-            told=told,
-            metadata=metadata,
-        )
-    )
     return await commit_batch(tx, run.fence, batch, stage_id=None, execution_id=None, progressed=False)
 
 
 def _interrupted(cut: Row) -> Batch:
     batch = Batch()
-    event_id: UUID = cut["event_id"]
-    told = batch.tell(EventType.TIMELINE_CREATED, event_id)
-    batch.tell(EventType.TIMELINE_COMPLETED, event_id)
-    batch.timeline.append(
-        TimelineEvent(
-            event_id=event_id,
-            event_type=TimelineType(cut["event_type"]),
-            status=TimelineStatus.INTERRUPTED,
-            text_id=batch.add_text(cut["content"]),
-            told=told,
-        )
-    )
+    kind = TimelineType(cut["event_type"])
+    add_streamed(batch, kind, cut["content"], event_id=cut["event_id"], status=TimelineStatus.INTERRUPTED)
     return batch
 
 

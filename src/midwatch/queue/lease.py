@@ -15,6 +15,7 @@ from midwatch.kit.clock import Clock, boottime
 from midwatch.store.engine import Store
 from midwatch.store.fence import Fence
 from midwatch.store.leases import Claim, release_lease, renew_lease
+from midwatch.store.sessions import wake_workers
 
 log = structlog.get_logger()
 
@@ -138,6 +139,7 @@ class Lease:
         try:
             async with store.connect() as tx:
                 await release_lease(tx, self.fence, planned=planned)
+                await wake_workers(tx)
         except StoreUnavailable:
             log.warning("lease_not_released", session_id=str(self.session_id))
         self.ended = True

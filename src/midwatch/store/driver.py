@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import asyncpg  # pyright: ignore[reportMissingTypeStubs] -- this module is where that ends
 
-from midwatch.domain.errors import StoreUnavailable
+from midwatch.domain.errors import Misconfigured, StoreUnavailable
 
 _asyncpg: Any = asyncpg
 
@@ -91,6 +91,18 @@ async def connect(dsn: str, **settings: Any) -> Connection:
         server_settings=SESSION_SETTINGS,
         **settings,
     )
+
+
+async def connect_first(dsn: str) -> Connection:
+    """Without limits that a change of the schema could meet, and with errors that tell the operator what to do."""
+    try:
+        return await _asyncpg.connect(dsn, timeout=_CONNECT_TIMEOUT)
+    except (OSError, TimeoutError, _asyncpg.PostgresError) as error:
+        reason = str(error) or "it did not answer in time"
+        raise StoreUnavailable(f"cannot open the database: {reason}") from error
+    except (ValueError, _asyncpg.InterfaceError):
+        # These quote pieces of the URL, which may be pieces of the password.
+        raise Misconfigured(["DATABASE_URL: expected postgresql://user:password@host:5432/name"]) from None
 
 
 async def create_pool(open_connection: Callable[..., Awaitable[Connection]], *, min_size: int, max_size: int) -> Pool:

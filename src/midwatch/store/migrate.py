@@ -1,5 +1,6 @@
 """Brings the schema up to date at start. Replicas that start together take turns under an advisory lock."""
 
+from functools import partial
 from pathlib import Path
 
 import structlog
@@ -11,6 +12,8 @@ from sqlalchemy import Connection, text
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import NullPool
 
+from midwatch.store.driver import connect_first
+
 _FOLDER = Path(__file__).parent / "migrations"
 _LOCK = 0x6D696477_61746368  # "midwatch"
 
@@ -18,7 +21,8 @@ log = structlog.get_logger()
 
 
 async def upgrade_schema(dsn: str) -> None:
-    engine = create_async_engine(_with_driver(dsn), poolclass=NullPool)
+    """Raises StoreUnavailable and, for a URL that is none, Misconfigured."""
+    engine = create_async_engine("postgresql+asyncpg://", poolclass=NullPool, async_creator=partial(connect_first, dsn))
     try:
         async with engine.begin() as connection:
             await connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
@@ -46,10 +50,3 @@ def _upgrade(connection: Connection) -> None:
 def _is_known(config: Config, revision: str) -> bool:
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
     return revision in known
-
-
-def _with_driver(dsn: str) -> str:
-    scheme, _, rest = dsn.partition("://")
-    if scheme not in {"postgres", "postgresql"}:
-        return dsn
-    return f"postgresql+asyncpg://{rest}"

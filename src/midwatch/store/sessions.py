@@ -63,6 +63,15 @@ async def wake_owner(tx: Tx, session_id: UUID) -> None:
     await tx.execute("SELECT pg_notify($1, $2)", WAKE_CHANNEL, f"cancel:{session_id}")
 
 
+async def add_warnings(tx: Tx, *, fence: Fence, warnings: Sequence[str]) -> int:
+    await tx.execute(
+        "UPDATE alert_sessions SET warnings = warnings || $2::jsonb WHERE session_id = $1",
+        fence.session_id,
+        json.encode_text(warnings),
+    )
+    return await pass_fence(tx, fence, ())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CancelRequest:
     before: SessionStatus

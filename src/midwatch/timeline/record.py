@@ -5,6 +5,7 @@ It keeps the promises that the loop (`TurnJournal`) and the tools (`CallJournal`
 
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import Any, Protocol
 from uuid import UUID
 
@@ -17,16 +18,8 @@ from midwatch.kit.ids import new_id
 from midwatch.safety.refusals import render_refusal
 from midwatch.store.calls import NotStarted, Start, start_call
 from midwatch.store.driver import Tx
-from midwatch.store.journal import (
-    Batch,
-    ClosedEvent,
-    LlmInteraction,
-    McpInteraction,
-    RequestedCall,
-    SettledCall,
-    StoredMessage,
-    TimelineEvent,
-)
+from midwatch.store.journal import Batch, LlmInteraction, McpInteraction
+from midwatch.timeline.entries import add_entry, add_message, add_requested, add_settled, add_streamed
 from midwatch.timeline.flush import LiveStream
 from midwatch.timeline.run import RunLog
 
@@ -90,44 +83,36 @@ class ExecutionRecorder:
     async def commit_opening(self, *, system: str, user: str) -> None:
         """The first two messages of the conversation."""
         batch = Batch()
-        self._add_message(batch, Role.SYSTEM, batch.add_text(system))
-        self._add_message(batch, Role.USER, batch.add_text(user))
+        add_message(batch, Role.SYSTEM, batch.add_text(system), sequence=self._take_sequence())
+        add_message(batch, Role.USER, batch.add_text(user), sequence=self._take_sequence())
         await self._commit(batch, progressed=False)
 
     async def commit_prompt(self, text: str) -> None:
         batch = Batch()
-        self._add_message(batch, Role.USER, batch.add_text(text))
+        add_message(batch, Role.USER, batch.add_text(text), sequence=self._take_sequence())
         await self._commit(batch, progressed=False)
 
     async def commit_reply(self, reply: RepliedTurn) -> None:
         batch = Batch()
-        interaction_id = new_id()
-        thinking_id = self._add_stream(batch, TimelineType.LLM_THINKING, reply.thinking, interaction_id)
-        text_id = self._add_stream(batch, TimelineType.LLM_RESPONSE, reply.text, interaction_id)
-        batch.llm.append(self._interaction(reply, interaction_id, text_id, thinking_id))
-        batch.tell(EventType.INTERACTION_CREATED, interaction_id)
-        sequence = self._add_message(batch, Role.ASSISTANT, text_id, provider_state=reply.provider_state)
+        text_id = self._add_reply(batch, reply, TimelineStatus.COMPLETED)
+        sequence = self._take_sequence()
+        add_message(batch, Role.ASSISTANT, text_id, sequence=sequence, provider_state=reply.provider_state)
         for index, call in enumerate(reply.calls):
-            self._add_call(batch, call, sequence=sequence, index=index)
-        self.next_sequence += len(reply.calls)
+            event_id = add_requested(batch, call, message_sequence=sequence, index=index)
+            self._calls[call.call_id] = _CallPlace(self._take_sequence(), event_id, boottime())
         await self._commit(batch)
         self.last_text_id = text_id
 
     async def commit_failure(self, reply: RepliedTurn, *, error: str, code: str, will_retry: bool) -> None:
         batch = Batch()
-        interaction_id = new_id()
-        interrupted = TimelineStatus.INTERRUPTED
-        thinking_id = self._add_stream(batch, TimelineType.LLM_THINKING, reply.thinking, interaction_id, interrupted)
-        text_id = self._add_stream(batch, TimelineType.LLM_RESPONSE, reply.text, interaction_id, interrupted)
-        batch.llm.append(self._interaction(reply, interaction_id, text_id, thinking_id, error=error))
-        batch.tell(EventType.INTERACTION_CREATED, interaction_id)
+        self._add_reply(batch, reply, TimelineStatus.INTERRUPTED, error=error)
         kind = TimelineType.PROVIDER_RETRY if will_retry else TimelineType.ERROR
-        self._add_entry(batch, kind, batch.add_text(error), metadata={"code": code, "provider": self.provider})
+        add_entry(batch, kind, batch.add_text(error), metadata={"code": code, "provider": self.provider})
         await self._commit(batch, progressed=False)
 
     def add_conclusion(self, batch: Batch, *, metadata: dict[str, Any]) -> None:
         """The final analysis, as one more reference to the text of the last reply."""
-        self._add_entry(batch, TimelineType.FINAL_ANALYSIS, self.last_text_id, metadata=metadata)
+        add_entry(batch, TimelineType.FINAL_ANALYSIS, self.last_text_id, metadata=metadata)
 
     def adopt_call(self, call: ToolCall, *, sequence_number: int, event_id: UUID) -> None:
         """A call that a former owner had journalled as requested."""
@@ -163,14 +148,13 @@ class ExecutionRecorder:
 
     async def finish(self, cleared: ClearedCall, result: ToolResult) -> None:
         batch = Batch()
-        place = self._calls[cleared.call.call_id]
         server, _, tool = cleared.call.name.partition(".")
         interaction = McpInteraction(
             interaction_id=new_id(),
             server_name=server,
             tool_name=tool,
             call_id=cleared.call.call_id,
-            duration_ms=int((boottime() - place.requested_at) * 1000),
+            duration_ms=int((boottime() - self._calls[cleared.call.call_id].requested_at) * 1000),
             error_message=result.error,
         )
         batch.mcp.append(interaction)
@@ -188,13 +172,9 @@ class ExecutionRecorder:
     async def refuse(self, call: ToolCall, refusal: Refusal) -> ToolResult:
         batch = Batch()
         result = ToolResult(content=render_refusal(refusal), error=refusal.code)
-        self._settle(batch, call, result, state=CallState.REFUSED, verdict={"refused": refusal.code})
-        self._add_entry(
-            batch,
-            TimelineType.TOOL_REFUSED,
-            batch.texts[-1].text_id,
-            metadata={"code": refusal.code, "tool_name": call.name, "call_id": str(call.call_id)},
-        )
+        text_id = self._settle(batch, call, result, state=CallState.REFUSED, verdict={"refused": refusal.code})
+        metadata = {"code": refusal.code, "tool_name": call.name, "call_id": str(call.call_id)}
+        add_entry(batch, TimelineType.TOOL_REFUSED, text_id, metadata=metadata)
         await self._commit(batch)
         return result
 
@@ -215,99 +195,44 @@ class ExecutionRecorder:
         self.run.flusher.open_stream(stream)
         return stream
 
-    def _take_stream(self, kind: TimelineType) -> LiveStream | None:
-        if kind is TimelineType.LLM_THINKING:
-            stream, self._thinking = self._thinking, None
-        else:
-            stream, self._text = self._text, None
-        if stream is not None:
-            self.run.flusher.close_stream(stream)
-        return stream
+    def _close(self, stream: LiveStream | None) -> UUID:
+        """The id under which watchers have seen the stream, if there was one."""
+        if stream is None:
+            return new_id()
+        self.run.flusher.close_stream(stream)
+        return stream.event_id
 
-    def _add_stream(
-        self,
-        batch: Batch,
-        kind: TimelineType,
-        text: str,
-        interaction_id: UUID,
-        status: TimelineStatus = TimelineStatus.COMPLETED,
-    ) -> UUID | None:
-        stream = self._take_stream(kind)
-        if not text:
-            return None
-        text_id = batch.add_text(text)
-        event_id = new_id() if stream is None else stream.event_id
-        told = batch.tell(EventType.TIMELINE_CREATED, event_id)
-        batch.tell(EventType.TIMELINE_COMPLETED, event_id)
-        batch.timeline.append(
-            TimelineEvent(
-                event_id=event_id,
-                event_type=kind,
-                status=status,
-                text_id=text_id,
-                told=told,
-                llm_interaction_id=interaction_id,
-            )
-        )
-        return text_id
-
-    def _add_entry(
-        self, batch: Batch, kind: TimelineType, text_id: UUID | None, *, metadata: dict[str, Any] | None = None
-    ) -> None:
-        event_id = new_id()
-        told = batch.tell(EventType.TIMELINE_CREATED, event_id)
-        batch.timeline.append(
-            TimelineEvent(
-                event_id=event_id,
-                event_type=kind,
-                status=TimelineStatus.COMPLETED,
-                text_id=text_id,
-                told=told,
-                metadata=metadata,
-            )
-        )
-
-    def _add_message(
-        self, batch: Batch, role: Role, text_id: UUID | None, *, provider_state: bytes | None = None
-    ) -> int:
-        sequence = self.next_sequence
+    def _take_sequence(self) -> int:
         self.next_sequence += 1
-        batch.messages.append(
-            StoredMessage(
-                message_id=new_id(),
-                sequence_number=sequence,
-                role=role,
-                text_id=text_id,
-                provider_state=None if provider_state is None else provider_state.hex(),
-            )
-        )
-        return sequence
+        return self.next_sequence - 1
 
-    def _add_call(self, batch: Batch, call: ToolCall, *, sequence: int, index: int) -> None:
-        event_id = new_id()
-        told = batch.tell(EventType.TIMELINE_CREATED, event_id)
-        batch.timeline.append(
-            TimelineEvent(
-                event_id=event_id,
-                event_type=TimelineType.LLM_TOOL_CALL,
-                status=TimelineStatus.STREAMING,
-                text_id=None,
-                told=told,
-                call_id=call.call_id,
+    def _add_reply(
+        self, batch: Batch, reply: RepliedTurn, status: TimelineStatus, *, error: str | None = None
+    ) -> UUID | None:
+        """Thinking, text and the interaction of one model call; returns the text's id."""
+        thinking, self._thinking = self._thinking, None
+        text, self._text = self._text, None
+        interaction_id = new_id()
+        shown = partial(add_streamed, batch, status=status, interaction_id=interaction_id)
+        thinking_id = shown(TimelineType.LLM_THINKING, reply.thinking, event_id=self._close(thinking))
+        text_id = shown(TimelineType.LLM_RESPONSE, reply.text, event_id=self._close(text))
+        batch.llm.append(
+            LlmInteraction(
+                interaction_id=interaction_id,
+                interaction_type=reply.interaction_type,
+                llm_provider=self.provider,
+                model_name=self.model,
+                last_message_sequence=self.next_sequence - 1,
+                llm_request={"iteration": reply.iteration, "messages_count": reply.messages_count},
+                response_text_id=text_id,
+                thinking_text_id=thinking_id,
+                usage=reply.usage,
+                duration_ms=reply.duration_ms,
+                error_message=error,
             )
         )
-        batch.requested.append(
-            RequestedCall(
-                call_id=call.call_id,
-                message_sequence=sequence,
-                call_index=index,
-                provider_call_id=call.provider_id,
-                tool_name=call.name,
-                arguments=call.arguments,
-                event_id=event_id,
-            )
-        )
-        self._calls[call.call_id] = _CallPlace(sequence + 1 + index, event_id, boottime())
+        batch.tell(EventType.INTERACTION_CREATED, interaction_id)
+        return text_id
 
     def _settle(
         self,
@@ -318,67 +243,21 @@ class ExecutionRecorder:
         state: CallState,
         verdict: dict[str, Any] | None,
         interaction_id: UUID | None = None,
-    ) -> None:
+    ) -> UUID:
         place = self._calls[call.call_id]
-        text_id = batch.add_text(result.content)
-        batch.settled.append(
-            SettledCall(
-                call_id=call.call_id, state=state, result_text_id=text_id, error_code=result.error, verdict=verdict
-            )
-        )
-        batch.messages.append(
-            StoredMessage(
-                message_id=new_id(),
-                sequence_number=place.sequence_number,
-                role=Role.TOOL,
-                text_id=text_id,
-                tool_call_id=call.provider_id,
-                tool_name=call.name,
-                is_error=result.is_error,
-            )
-        )
-        batch.closed.append(
-            ClosedEvent(
-                event_id=place.event_id,
-                status=_SHOWN_AS[state] if not result.is_error else TimelineStatus.FAILED,
-                text_id=text_id,
-                mcp_interaction_id=interaction_id,
-            )
-        )
-        batch.tell(EventType.TIMELINE_COMPLETED, place.event_id)
-
-    def _interaction(
-        self,
-        reply: RepliedTurn,
-        interaction_id: UUID,
-        text_id: UUID | None,
-        thinking_id: UUID | None,
-        *,
-        error: str | None = None,
-    ) -> LlmInteraction:
-        return LlmInteraction(
+        return add_settled(
+            batch,
+            call,
+            result,
+            state=state,
+            sequence=place.sequence_number,
+            event_id=place.event_id,
+            verdict=verdict,
             interaction_id=interaction_id,
-            interaction_type=reply.interaction_type,
-            llm_provider=self.provider,
-            model_name=self.model,
-            last_message_sequence=self.next_sequence - 1,
-            llm_request={"iteration": reply.iteration, "messages_count": reply.messages_count},
-            response_text_id=text_id,
-            thinking_text_id=thinking_id,
-            usage=reply.usage,
-            duration_ms=reply.duration_ms,
-            error_message=error,
         )
 
     async def _commit(self, batch: Batch, *, progressed: bool = True) -> None:
         await self.run.commit(batch, stage_id=self.stage_id, execution_id=self.execution_id, progressed=progressed)
-
-
-_SHOWN_AS = {
-    CallState.FINISHED: TimelineStatus.COMPLETED,
-    CallState.REFUSED: TimelineStatus.FAILED,
-    CallState.UNKNOWN: TimelineStatus.INTERRUPTED,
-}
 
 
 def _verdict(clearance: Clearance) -> dict[str, Any]:

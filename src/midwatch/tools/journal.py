@@ -22,7 +22,7 @@ class CallJournal(Protocol):
         ...
 
     async def finish(self, cleared: ClearedCall, result: ToolResult) -> None:
-        """Commits the masked result before anybody reads it. Raises LeaseLost."""
+        """Commits the masked result before anybody reads it, trying until it is stored or LeaseLost is raised."""
         ...
 
     async def refuse(self, call: ToolCall, refusal: Refusal) -> ToolResult:

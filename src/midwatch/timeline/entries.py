@@ -1,0 +1,148 @@
+"""Rows of the timeline and the journal, put into a batch. Pure: whoever commits the batch decides when."""
+
+from typing import Any
+from uuid import UUID
+
+from midwatch.domain.messages import Role
+from midwatch.domain.timeline import EventType, TimelineStatus, TimelineType
+from midwatch.domain.tools import CallState, ToolCall, ToolResult
+from midwatch.kit.ids import new_id
+from midwatch.store.journal import Batch, ClosedEvent, RequestedCall, SettledCall, StoredMessage, TimelineEvent
+
+_SHOWN_AS = {
+    CallState.FINISHED: TimelineStatus.COMPLETED,
+    CallState.REFUSED: TimelineStatus.FAILED,
+    CallState.UNKNOWN: TimelineStatus.INTERRUPTED,
+}
+
+
+def add_entry(
+    batch: Batch,
+    kind: TimelineType,
+    text_id: UUID | None,
+    *,
+    metadata: dict[str, Any] | None = None,
+) -> None:
+    """Something that happened and is over."""
+    event_id = new_id()
+    told = batch.tell(EventType.TIMELINE_CREATED, event_id)
+    batch.timeline.append(
+        TimelineEvent(
+            event_id=event_id,
+            event_type=kind,
+            status=TimelineStatus.COMPLETED,
+            text_id=text_id,
+            told=told,
+            metadata=metadata,
+        )
+    )
+
+
+def add_streamed(
+    batch: Batch,
+    kind: TimelineType,
+    text: str,
+    *,
+    event_id: UUID,
+    status: TimelineStatus = TimelineStatus.COMPLETED,
+    interaction_id: UUID | None = None,
+) -> UUID | None:
+    """A text that was shown while it came, stored now that no more will come. Nothing at all is not stored."""
+    if not text:
+        return None
+    text_id = batch.add_text(text)
+    told = batch.tell(EventType.TIMELINE_CREATED, event_id)
+    batch.tell(EventType.TIMELINE_COMPLETED, event_id)
+    batch.timeline.append(
+        TimelineEvent(
+            event_id=event_id,
+            event_type=kind,
+            status=status,
+            text_id=text_id,
+            told=told,
+            llm_interaction_id=interaction_id,
+        )
+    )
+    return text_id
+
+
+def add_message(
+    batch: Batch, role: Role, text_id: UUID | None, *, sequence: int, provider_state: bytes | None = None
+) -> None:
+    batch.messages.append(
+        StoredMessage(
+            message_id=new_id(),
+            sequence_number=sequence,
+            role=role,
+            text_id=text_id,
+            provider_state=None if provider_state is None else provider_state.hex(),
+        )
+    )
+
+
+def add_requested(batch: Batch, call: ToolCall, *, message_sequence: int, index: int) -> UUID:
+    """A call the model asked for, and its entry in the timeline, which stays open until the call is settled."""
+    event_id = new_id()
+    told = batch.tell(EventType.TIMELINE_CREATED, event_id)
+    batch.timeline.append(
+        TimelineEvent(
+            event_id=event_id,
+            event_type=TimelineType.LLM_TOOL_CALL,
+            status=TimelineStatus.STREAMING,
+            text_id=None,
+            told=told,
+            call_id=call.call_id,
+        )
+    )
+    batch.requested.append(
+        RequestedCall(
+            call_id=call.call_id,
+            message_sequence=message_sequence,
+            call_index=index,
+            provider_call_id=call.provider_id,
+            tool_name=call.name,
+            arguments=call.arguments,
+            event_id=event_id,
+        )
+    )
+    return event_id
+
+
+def add_settled(
+    batch: Batch,
+    call: ToolCall,
+    result: ToolResult,
+    *,
+    state: CallState,
+    sequence: int,
+    event_id: UUID,
+    verdict: dict[str, Any] | None = None,
+    interaction_id: UUID | None = None,
+) -> UUID:
+    """The end of a call: its result as the tool message the model reads, and its timeline entry closed."""
+    text_id = batch.add_text(result.content)
+    batch.settled.append(
+        SettledCall(call_id=call.call_id, state=state, result_text_id=text_id, error_code=result.error, verdict=verdict)
+    )
+    batch.messages.append(
+        StoredMessage(
+            message_id=new_id(),
+            sequence_number=sequence,
+            role=Role.TOOL,
+            text_id=text_id,
+            tool_call_id=call.provider_id,
+            tool_name=call.name,
+            is_error=result.is_error,
+        )
+    )
+    failed = result.is_error and state is not CallState.UNKNOWN
+    batch.closed.append(
+        ClosedEvent(
+            event_id=event_id,
+            status=TimelineStatus.FAILED if failed else _SHOWN_AS[state],
+            text_id=text_id,
+            mcp_interaction_id=interaction_id,
+        )
+    )
+    batch.tell(EventType.TIMELINE_COMPLETED, event_id)
+    return text_id
