@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 import click
 
@@ -35,19 +36,16 @@ def main(*, quick: bool) -> None:
     configure_logs("warning", "text")
     rounds, claims = (2, 10) if quick else (5, 50)
     click.echo(_METHOD.format(rounds=rounds))
-    figures = asyncio.run(_measure(rounds=rounds, claims=claims))
+    with temporary_folder() as folder:
+        figures = asyncio.run(_measure(folder, rounds=rounds, claims=claims))
     checks = [*figures.loop.checks, *figures.storage.checks, *figures.claims.checks]
     click.echo(render_report(checks, [*figures.loop.notes, *figures.claims.notes]))
     sys.exit(0 if all(check.is_met for check in checks) else 1)
 
 
-async def _measure(*, rounds: int, claims: int) -> _Figures:
+async def _measure(folder: Path, *, rounds: int, claims: int) -> _Figures:
     workloads = [*list_workloads(), THINKING]
-    async with (
-        temporary_folder() as folder,
-        serve_model(folder, workloads) as base_url,
-        open_database(folder / "home") as dsn,
-    ):
+    async with serve_model(folder, workloads) as base_url, open_database(folder / "home") as dsn:
         config_folder = write_config(folder, workloads, base_url=base_url)
         return _Figures(
             loop=await measure_loop(config_folder, dsn, base_url=base_url, rounds=rounds),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
+from benchmarks.report import Check
 from midwatch.config.load import Config, load_config
 from midwatch.domain.session import SessionStatus
 from midwatch.intake.submit_alert import Alert, Intake, alert_mask
@@ -19,8 +20,6 @@ from midwatch.store.driver import Connection, Pool
 from midwatch.store.engine import Store, open_store
 from midwatch.store.sessions import WAKE_CHANNEL, Ending, finish_session
 from midwatch.timeline.listen import listen
-
-from benchmarks.report import Check
 
 _MOST_ROUND_TRIPS = 20.0
 _ROUND_TRIPS_PER_CLAIM = 4
@@ -52,9 +51,8 @@ class ClaimFigures:
     def notes(self) -> list[str]:
         return [
             f"NOTIFY round trip: {self.round_trip * 1000:.2f} ms",
-            f"from the submit's commit to the claim: {self.since_commit * 1000:.2f} ms; "
-            f"from the call of submit: {self.since_submit * 1000:.2f} ms "
-            f"or {self.since_submit / self.round_trip:.1f} round trips",
+            f"claim after the submit's commit: {self.since_commit * 1000:.2f} ms",
+            f"claim after the call of submit: {self.since_submit / self.round_trip:.2f} round trips",
         ]
 
 
@@ -168,7 +166,7 @@ async def _echo(dsn: str) -> AsyncGenerator[_Echo]:
     listener, speaker = await driver.connect(dsn), await driver.connect(dsn)
     heard = asyncio.Event()
     try:
-        await listener.add_listener(_CHANNEL, lambda *_: heard.set())
+        await listener.add_listener(_CHANNEL, lambda _connection, _pid, _channel, _payload: heard.set())
         yield _Echo(speaker, heard)
     finally:
         listener.terminate()

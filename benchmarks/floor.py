@@ -1,4 +1,4 @@
-"""The floor: the least that a loop of model and tool can be, written with httpx and the MCP SDK alone. Stores nothing."""
+"""The floor: the least that a loop of model and tools can be, with httpx and the MCP SDK alone. It stores nothing."""
 
 import json
 from collections.abc import Sequence

@@ -1,11 +1,12 @@
 """The loop against the floor: CPU of this process per iteration, in rounds that alternate between the two.
 
 A session of N iterations minus one of none, divided by N: what starts and ends a session, tool server included, is
-left out on both sides in the same way.
+left out on both sides in the same way. The replica idles while the floor is measured, which costs a thousandth.
 """
 
 import gc
 import time
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,14 +15,14 @@ from statistics import median
 import httpx
 
 from benchmarks.floor import run_bare_loop
-from benchmarks.replica import Replica, open_replica
+from benchmarks.replica import open_replica
 from benchmarks.report import Check
 from benchmarks.workload import Workload
 
 SHORT, USUAL, LONG = 10, 50, 200
 SIZES = (SHORT, USUAL, LONG)
-_SESSIONS = {0: 5, SHORT: 5, USUAL: 2, LONG: 1}
-"""How many sessions of each size a round has: short ones are noisy alone."""
+_ROUND = (0, SHORT, SHORT, USUAL, 0, SHORT, SHORT, LONG) * 2
+"""The sessions of one round by size: many short ones, since each alone says little."""
 _NOTHING = 0.05
 """Less than this part of the floor is noise, and nothing to compare growth with."""
 
@@ -67,9 +68,9 @@ class LoopFigures:
     @property
     def notes(self) -> list[str]:
         notes = [
-            f"{name} at {size} iterations: {cost[size].cpu * 1000:.2f} ms CPU, {cost[size].wall * 1000:.2f} ms wall each"
+            f"{name}, one of {size} iterations: {cost.cpu * 1000:.2f} ms CPU, {cost.wall * 1000:.2f} ms wall"
             for size in SIZES
-            for name, cost in (("floor", self.floor), ("ours", self.ours))
+            for name, cost in (("floor", self.floor[size]), ("ours", self.ours[size]))
         ]
         if self._beyond(SHORT) < _NOTHING * self.floor[SHORT].cpu:
             notes.append(f"beyond the floor is almost nothing at {SHORT} iterations: {_NOTHING:.0%} of it stand in")
@@ -86,32 +87,34 @@ def list_workloads() -> list[Workload]:
 async def measure_loop(config_folder: Path, dsn: str, *, base_url: str, rounds: int) -> LoopFigures:
     floor: list[dict[int, Cost]] = []
     ours: list[dict[int, Cost]] = []
-    async with httpx.AsyncClient() as http:
+    async with httpx.AsyncClient() as http, open_replica(config_folder, dsn) as replica:
 
         async def play_floor(workload: Workload) -> int:
             return await run_bare_loop(workload, base_url=base_url, http=http)
 
+        async def play_ours(workload: Workload) -> int:
+            return await replica.count_calls(await replica.run_session(workload))
+
+        await _measure_round(play_floor, play_ours)  # imports, connections and prepared statements
         for _ in range(rounds):
-            floor.append(await _measure_round(play_floor))
-            # Opened for its round alone: while the floor is measured nothing else runs in this process.
-            async with open_replica(config_folder, dsn) as replica:
-                ours.append(await _measure_round(_playing(replica)))
+            floor_costs, our_costs = await _measure_round(play_floor, play_ours)
+            floor.append(floor_costs)
+            ours.append(our_costs)
     return LoopFigures(floor=_take_medians(floor), ours=_take_medians(ours))
 
 
-def _playing(replica: Replica) -> Play:
-    async def play(workload: Workload) -> int:
-        return await replica.count_calls(await replica.run_session(workload))
+async def _measure_round(*sides: Play) -> list[dict[int, Cost]]:
+    """The sides take turns session by session, so that both meet the same moods of the machine."""
+    costs: list[dict[int, list[Cost]]] = [defaultdict(list) for _ in sides]
+    for size in _ROUND:
+        for side, play in enumerate(sides):
+            costs[side][size].append(await _measure(play, size))
+    return [_divide({size: _middle(samples) for size, samples in by_size.items()}) for by_size in costs]
 
-    return play
 
-
-async def _measure_round(play: Play) -> dict[int, Cost]:
-    await play(Workload(iterations=SHORT))  # connections and prepared statements
-    costs = {size: _middle([await _measure(play, size) for _ in range(_SESSIONS[size])]) for size in (0, *SIZES)}
-    return {
-        size: Cost((costs[size].cpu - costs[0].cpu) / size, (costs[size].wall - costs[0].wall) / size) for size in SIZES
-    }
+def _divide(costs: dict[int, Cost]) -> dict[int, Cost]:
+    empty = costs[0]
+    return {size: Cost((costs[size].cpu - empty.cpu) / size, (costs[size].wall - empty.wall) / size) for size in SIZES}
 
 
 async def _measure(play: Play, size: int) -> Cost:
