@@ -25,6 +25,11 @@ class Question:
     iteration: int
     interaction_type: InteractionType
 
+    @property
+    def is_last(self) -> bool:
+        """Nothing is done with the calls of a model that was told to conclude: nobody would answer them."""
+        return self.interaction_type is InteractionType.FORCED_CONCLUSION
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Failure:
@@ -75,7 +80,7 @@ class _Draft:
         return Reply(
             text="".join(self.text),
             thinking="".join(self.thinking),
-            calls=tuple(self.calls),
+            calls=() if question.is_last else tuple(self.calls),
             usage=self.usage,
             provider_state=self.state,
             duration_ms=int((boottime() - self.started_at) * 1000),

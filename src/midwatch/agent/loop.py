@@ -7,6 +7,7 @@ anywhere goes on from what was committed.
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from midwatch.agent.ask import Question, ask
 from midwatch.agent.budget import Budget
@@ -35,6 +36,7 @@ class Agent:
     async def investigate(self, open_calls: Sequence[ToolCall] = ()) -> Outcome:
         """`open_calls` are calls of the last reply that have no result yet."""
         await self._act(open_calls)
+        self._put_answers_in_order()
         tools = await self.tools.list_tools()
         while self._iterations() < self.budget.max_iterations:
             if concluded := self._conclusion(forced=False):
@@ -50,9 +52,9 @@ class Agent:
     async def _conclude(self) -> Outcome:
         """One last question without tools."""
         prompt = render_conclude_now(self.budget.max_iterations)
-        for _ in range(self.budget.empty_replies + 1):
-            if self._iterations() == self.budget.max_iterations and not self._was_told(prompt):
-                await self._say(prompt)
+        if self._replies_since(prompt) is None:
+            await self._say(prompt)
+        while (self._replies_since(prompt) or 0) <= self.budget.empty_replies:
             reply = await self._ask((), InteractionType.FORCED_CONCLUSION)
             if not isinstance(reply, Reply):
                 return reply
@@ -103,6 +105,15 @@ class Agent:
             raise errors.exceptions[0] from errors
         return [task.result() for task in tasks]
 
+    def _put_answers_in_order(self) -> None:
+        """A resumed run answers the last reply's calls piece by piece; the model reads them in the order it asked."""
+        for place in reversed(range(len(self.messages))):
+            reply = self.messages[place]
+            if isinstance(reply, AssistantMessage):
+                asked = [call.provider_id for call in reply.calls]
+                self.messages[place + 1 :] = sorted(self.messages[place + 1 :], key=partial(_place_of, asked))
+                return
+
     def _iterations(self) -> int:
         return sum(isinstance(message, AssistantMessage) for message in self.messages)
 
@@ -131,10 +142,17 @@ class Agent:
         await self._say(prompt)
         return True
 
-    def _was_told(self, prompt: str) -> bool:
-        last = self.messages[-1]
-        return isinstance(last, UserMessage) and last.text == prompt
+    def _replies_since(self, prompt: str) -> int | None:
+        """How often the model has spoken since it was told this; None if it was not."""
+        told = [index for index, message in enumerate(self.messages) if message == UserMessage(text=prompt)]
+        if not told:
+            return None
+        return sum(isinstance(message, AssistantMessage) for message in self.messages[told[-1] :])
 
     async def _say(self, text: str) -> None:
         await self.journal.commit_prompt(text)
         self.messages.append(UserMessage(text=text))
+
+
+def _place_of(asked: Sequence[str], message: Message) -> int:
+    return asked.index(message.provider_id) if isinstance(message, ToolMessage) else len(asked)

@@ -7,14 +7,23 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from midwatch import __version__
 from midwatch.api.border import Border
-from midwatch.api.errors import install_error_handlers
+from midwatch.api.errors import LastResort, install_error_handlers
 from midwatch.api.routes import alerts, health, sessions
+from midwatch.api.schemas import ErrorOut
 from midwatch.api.state import State
 
 
 def create_app(state: State, *, hosts: Collection[str] = ()) -> FastAPI:
-    app = FastAPI(title="Midwatch", version=__version__, redoc_url=None)
+    app = FastAPI(
+        title="Midwatch",
+        version=__version__,
+        # Both pages load their scripts from a public network; /openapi.json stays.
+        docs_url=None,
+        redoc_url=None,
+        responses={"default": {"model": ErrorOut, "description": "Not done, and why"}},
+    )
     app.add_middleware(StateOf, state=state)
+    app.add_middleware(LastResort)
     app.add_middleware(Border, hosts=hosts)
     install_error_handlers(app)
     for module in (alerts, sessions, health):

@@ -4,18 +4,27 @@ A browser sends requests to loopback on behalf of any page it shows. Names in Ho
 turned away, so that neither a foreign page nor a rebound name can post an alert or cancel a session.
 """
 
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from http import HTTPStatus
-from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 BODY_LIMIT = 2 * 1024 * 1024
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
+_AUTHORITY = re.compile(r"(?:\[(?P<address>[0-9a-f:.]+)\]|(?P<name>[0-9a-z._-]+))(?::[0-9]{1,5})?")
+_TOO_LARGE = f"a body may have {BODY_LIMIT} bytes"
+_SECURITY_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +35,18 @@ class _Rejection:
 
 
 class Border:
-    """ASGI middleware. `hosts` are the names under which this service may be addressed."""
+    """ASGI middleware. `hosts` are the names beyond loopback under which this service may be addressed."""
 
     def __init__(self, app: ASGIApp, *, hosts: Collection[str] = ()) -> None:
         self._app = app
-        self._hosts = LOOPBACK | {host.lower().strip("[]") for host in hosts}
+        self._names = {_name_in(host.lower()) or host.lower() for host in hosts} - LOOPBACK
+        self._hosts = LOOPBACK | self._names
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
+        send = _with_security_headers(send)
         rejection = self._examine(scope, Headers(scope=scope))
         if rejection is None:
             await self._app(scope, _Metered(receive), send)
@@ -45,37 +56,39 @@ class Border:
             await answer_error(rejection.status, code=rejection.code, message=rejection.message)(scope, receive, send)
 
     def _examine(self, scope: Scope, headers: Headers) -> _Rejection | None:
-        host = headers.get("host", "")
-        if _host_name(f"//{host}") not in self._hosts:
-            message = "this service does not answer to that Host; start it with --allow-host to add a name"
+        host = headers.get("host", "").lower()
+        if _name_in(host) not in self._hosts:
+            message = "this service does not answer to the name in Host; --allow-host adds a name"
             return _Rejection(HTTPStatus.MISDIRECTED_REQUEST, "unknown_host", message)
-        if not self._may_ask(headers):
+        if not self._may_ask(headers, host):
             message = "a page of another origin may not use this service"
             return _Rejection(HTTPStatus.FORBIDDEN, "foreign_origin", message)
         if scope["type"] == "http" and scope["method"] not in _READING:
             return _examine_body(headers)
         return None
 
-    def _may_ask(self, headers: Headers) -> bool:
+    def _may_ask(self, headers: Headers, host: str) -> bool:
+        """On loopback every port is another program: only pages of our own may ask. Names were given to us by hand."""
         if headers.get("sec-fetch-site") == "cross-site":
             return False
         origin = headers.get("origin")
-        return origin is None or _host_name(origin) in self._hosts
+        if origin is None:
+            return True
+        authority = origin.lower().partition("://")[2]
+        return authority == host or _name_in(authority) in self._names
 
 
-def _host_name(url: str) -> str | None:
-    try:
-        return urlsplit(url).hostname
-    except ValueError:
-        return None
+def _name_in(authority: str) -> str | None:
+    found = _AUTHORITY.fullmatch(authority)
+    return found and (found["address"] or found["name"])
 
 
 def _examine_body(headers: Headers) -> _Rejection | None:
     length = headers.get("content-length", "0")
-    if not length.isdigit():
+    if not re.fullmatch(r"[0-9]{1,20}", length):
         return _Rejection(HTTPStatus.BAD_REQUEST, "invalid", "Content-Length must be a number")
     if int(length) > BODY_LIMIT:
-        return _Rejection(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", f"a body may have {BODY_LIMIT} bytes")
+        return _Rejection(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", _TOO_LARGE)
     has_body = int(length) > 0 or "transfer-encoding" in headers
     media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
     if has_body and media_type != "application/json":
@@ -84,8 +97,20 @@ def _examine_body(headers: Headers) -> _Rejection | None:
     return None
 
 
-class BodyTooLarge(Exception):
-    """A body without a truthful length went over the limit."""
+def _with_security_headers(send: Send) -> Send:
+    async def send_with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            MutableHeaders(scope=message).update(_SECURITY_HEADERS)
+        await send(message)
+
+    return send_with_headers
+
+
+class BodyTooLarge(HTTPException):
+    """A body without a truthful length went over the limit. FastAPI lets only its own kind of error out of a body."""
+
+    def __init__(self) -> None:
+        super().__init__(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, _TOO_LARGE)
 
 
 class _Metered:

@@ -1,15 +1,19 @@
-"""Our errors as status codes, in one table; inner rooms know none."""
+"""Our errors as status codes and sentences, in one shape; inner rooms know none of it."""
 
+from collections.abc import Mapping
 from http import HTTPStatus
+from typing import Any
 
 import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from midwatch.api.border import BODY_LIMIT, BodyTooLarge, answer_error
+from midwatch.api.border import answer_error
 from midwatch.domain.errors import Conflict, Invalid, NotFound, Rejected, StoreUnavailable, TooLarge
+from midwatch.kit.json import clean_text
 
 _STATUS: dict[type[Rejected], HTTPStatus] = {
     Invalid: HTTPStatus.BAD_REQUEST,
@@ -17,6 +21,23 @@ _STATUS: dict[type[Rejected], HTTPStatus] = {
     Conflict: HTTPStatus.CONFLICT,
     TooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
 }
+_CODES = {
+    HTTPStatus.BAD_REQUEST: Invalid.code,
+    HTTPStatus.NOT_FOUND: NotFound.code,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: TooLarge.code,
+}
+_MESSAGES = {
+    HTTPStatus.BAD_REQUEST: "the body cannot be read as JSON",
+    HTTPStatus.NOT_FOUND: "there is nothing under this path",
+    HTTPStatus.METHOD_NOT_ALLOWED: "this path does not take this method",
+}
+_COMPLAINTS = {
+    "extra_forbidden": "is not a field of this request",
+    "missing": "is missing",
+    "string_type": "must be text",
+    "uuid_parsing": "must be a UUID",
+}
+_LONGEST_NAME = 100
 
 log = structlog.get_logger()
 
@@ -26,8 +47,6 @@ def install_error_handlers(app: FastAPI) -> None:
     app.add_exception_handler(StoreUnavailable, _unavailable)
     app.add_exception_handler(RequestValidationError, _malformed)
     app.add_exception_handler(HTTPException, _http)
-    app.add_exception_handler(BodyTooLarge, _too_large)
-    app.add_exception_handler(Exception, _bug)
 
 
 async def _rejected(_: Request, error: Exception) -> Response:
@@ -40,7 +59,7 @@ async def _rejected(_: Request, error: Exception) -> Response:
 async def _unavailable(_: Request, __: Exception) -> Response:
     return answer_error(
         HTTPStatus.SERVICE_UNAVAILABLE,
-        message="the database does not answer; nothing was changed, try again in a moment",
+        message="the database does not answer; try again in a moment",
         code="store_unavailable",
     )
 
@@ -48,28 +67,56 @@ async def _unavailable(_: Request, __: Exception) -> Response:
 async def _malformed(_: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101 -- registered for this class
     first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"] if part not in ("body", "query", "path"))
-    what = "is not a field of this request" if first["type"] == "extra_forbidden" else str(first["msg"])
-    message = f"{where}: {what}" if where else f"the body is not what is expected: {what}"
-    return answer_error(HTTPStatus.BAD_REQUEST, message=message, code="invalid", field=where or None)
+    field = _field(first)
+    message = f"{field}: {_COMPLAINTS.get(first['type'], first['msg'])}" if field else _complain_of_body(first)
+    return answer_error(HTTPStatus.BAD_REQUEST, message=message, code=Invalid.code, field=field)
+
+
+def _field(problem: Mapping[str, Any]) -> str | None:
+    """Of a body that is no JSON the place is an offset, not a field."""
+    place = () if problem["type"] == "json_invalid" else problem["loc"][1:]
+    return clean_text(".".join(map(str, place)))[:_LONGEST_NAME] or None
+
+
+def _complain_of_body(problem: Mapping[str, Any]) -> str:
+    match problem["type"]:
+        case "json_invalid" | "string_unicode":
+            return _MESSAGES[HTTPStatus.BAD_REQUEST]
+        case "missing":
+            return "the body is missing: send a JSON object"
+        case _:
+            return "the body must be a JSON object"
 
 
 async def _http(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 -- registered for this class
-    response = answer_error(error.status_code, message=error.detail, code=_code(error.status_code))
+    status = HTTPStatus(error.status_code)
+    code = _CODES.get(status) or status.phrase.lower().replace(" ", "_")
+    response = answer_error(status, message=_MESSAGES.get(status, error.detail), code=code)
     response.headers.update(error.headers or {})
     return response
 
 
-async def _too_large(_: Request, __: Exception) -> Response:
-    message = f"a body may have {BODY_LIMIT} bytes"
-    return answer_error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message=message, code="too_large")
+class LastResort:
+    """ASGI middleware that answers for our bugs, so that they are logged once and told to nobody."""
 
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
 
-async def _bug(request: Request, error: Exception) -> Response:
-    log.error("request_crashed", path=request.url.path, exc_info=error)
-    return answer_error(HTTPStatus.INTERNAL_SERVER_ERROR, message="an error of ours; it was logged", code="internal")
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answered = False
 
+        async def watch(message: Message) -> None:
+            nonlocal answered
+            answered = True
+            await send(message)
 
-def _code(status: int) -> str:
-    return HTTPStatus(status).phrase.lower().replace(" ", "_").replace("-", "_")
+        try:
+            await self._app(scope, receive, watch)
+        except Exception:
+            # A boundary: one request that fails must not look like anything but a failed request.
+            if scope["type"] != "http" or answered:
+                raise
+            log.exception("request_crashed", method=scope["method"], path=scope["path"])
+            message = "something is wrong with Midwatch itself; its log says more"
+            await answer_error(HTTPStatus.INTERNAL_SERVER_ERROR, message=message, code="internal")(scope, receive, send)

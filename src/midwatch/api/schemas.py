@@ -17,6 +17,13 @@ class AlertIn(BaseModel):
     alert_type: str | None = Field(default=None, description="Picks the chain; the configured default when missing")
 
 
+class ErrorOut(BaseModel):
+    message: str = Field(description="What is wrong, in a sentence")
+    code: str | None = Field(default=None, description="Stable; programs branch on it")
+    field: str | None = Field(default=None, description="The field it is about")
+    allowed: list[str] | None = Field(default=None, description="What the field may be")
+
+
 class AlertAccepted(BaseModel):
     session_id: UUID
     status: Literal["queued"] = "queued"
@@ -101,8 +108,8 @@ class SessionOut(BaseModel):
 
     @classmethod
     def from_reading(cls, reading: SessionReading) -> Self:
-        executions = [ExecutionOut.from_row(row) for row in reading.executions]
         stages = [_stage(row, reading) for row in reading.stages]
+        executions = [execution for stage in stages for execution in stage.executions]
         return cls.model_validate(
             reading.session
             | {

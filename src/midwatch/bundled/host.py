@@ -1,7 +1,9 @@
 """The MCP server that tells about the machine it runs on. It only reads."""
 
 import os
+import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 from mcp.server.mcpserver import MCPServer
@@ -24,6 +26,7 @@ class Disk(BaseModel):
     mounted_on: str
     total_bytes: int
     used_bytes: int
+    free_bytes: int
     used_percent: float
 
 
@@ -40,14 +43,24 @@ def load() -> Load:
 
 @server.tool(annotations=_READS)
 def disks() -> Disks:
-    """How full each file system on a disk is."""
-    return Disks(disks=[_disk(folder) for folder in _mounts() if folder.exists()])
+    """How full each file system on a disk is, in the eyes of a plain user: what is reserved for root is not free."""
+    return Disks(disks=list(_measure(_mounts())))
 
 
-def _disk(folder: Path) -> Disk:
-    usage = shutil.disk_usage(folder)
-    percent = round(100 * usage.used / usage.total, 1) if usage.total else 0.0
-    return Disk(mounted_on=str(folder), total_bytes=usage.total, used_bytes=usage.used, used_percent=percent)
+def _measure(folders: list[Path]) -> Iterator[Disk]:
+    for folder in folders:
+        try:
+            usage = shutil.disk_usage(folder)
+        except OSError:
+            continue  # unmounted meanwhile, or not ours to look at; the others still count
+        usable = usage.used + usage.free
+        yield Disk(
+            mounted_on=str(folder),
+            total_bytes=usage.total,
+            used_bytes=usage.used,
+            free_bytes=usage.free,
+            used_percent=round(100 * usage.used / usable, 1) if usable else 0.0,
+        )
 
 
 def _mounts() -> list[Path]:
@@ -56,11 +69,15 @@ def _mounts() -> list[Path]:
     if not table.exists():
         return [Path("/")]
     seen: dict[str, Path] = {}
-    for line in table.read_text(encoding="utf-8").splitlines():
+    for line in table.read_text(encoding="utf-8", errors="replace").splitlines():
         device, folder, kind = line.split()[:3]
         if kind in _REAL_FILE_SYSTEMS:
-            seen.setdefault(device, Path(folder.replace("\\040", " ")))
+            seen.setdefault(device, Path(_unescape(folder)))
     return list(seen.values()) or [Path("/")]
+
+
+def _unescape(folder: str) -> str:
+    return re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), folder)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """A replica's life as a process: socket first, then the rooms, then signals until it is drained."""
 
 import asyncio
+import errno
 import ipaddress
 import signal
 import socket
@@ -23,6 +24,7 @@ from midwatch.config.load import Config, load_config
 from midwatch.domain.errors import Misconfigured
 from midwatch.intake.submit_alert import Alert
 from midwatch.kit.process import forbid_dumping
+from midwatch.queue.worker import Worker
 from midwatch.telemetry.logs import configure_logs
 from midwatch.wiring import Plan, Service, open_service
 
@@ -40,23 +42,28 @@ class Options:
 
 
 async def run_replica(options: Options, environ: Mapping[str, str]) -> None:
-    """Returns after draining. Raises Misconfigured, StoreUnavailable, OSError."""
+    """Returns once it was told to stop and has drained. Raises Misconfigured, StoreUnavailable, OSError."""
     forbid_dumping()
     early = read_env(environ)
     folder = options.config_dir or early.config_dir
-    if folder is None:
-        raise Misconfigured(["no configuration: give --config-dir DIR or set CONFIG_DIR, or try --example"])
-    env = read_env(with_dotenv(folder, environ))
+    env = early if folder is None else read_env(with_dotenv(folder, environ))
     configure_logs(env.log_level, env.log_format)
     config = _load(folder, environ, example=options.example)
     host = options.host or env.host
     _check_reach(host, no_authentication=options.no_authentication)
-    with _listening(host, env.port if options.port is None else options.port) as listener:
-        async with open_service(Plan(config=config, env=env, environ=environ)) as service:
-            await _serve(service, listener, hosts=(host, *options.allow_hosts), env=env, example=options.example)
+    plan = Plan(config=config, env=env, environ=environ)
+    with _listening(host, env.port if options.port is None else options.port) as listener, _heeding_signals() as stop:
+        try:
+            async with open_service(plan) as service:
+                stop.worker = service.worker
+                await _serve(service, listener, hosts=(host, *options.allow_hosts), env=env, example=options.example)
+        except asyncio.CancelledError:
+            # A signal while starting: what had begun is closed again, and nothing was there to drain.
+            if stop.worker is not None:
+                raise
 
 
-def _load(folder: Path, environ: Mapping[str, str], *, example: bool) -> Config:
+def _load(folder: Path | None, environ: Mapping[str, str], *, example: bool) -> Config:
     if example:
         environ = {**environ, "MIDWATCH_PYTHON": sys.executable}
     config = load_config(folder, environ=environ)
@@ -69,9 +76,8 @@ def _check_reach(host: str, *, no_authentication: bool) -> None:
     if host == "localhost" or _is_loopback(host):
         return
     if not no_authentication:
-        raise Misconfigured(
-            [f"others can reach {host} and nobody is asked who they are: add --no-authentication if you mean it"]
-        )
+        problem = f"other machines can reach {host}, and nobody is asked who they are"
+        raise Misconfigured([f"{problem}: listen on 127.0.0.1, or add --no-authentication if that is what you want"])
     log.warning("no_authentication", host=host)
 
 
@@ -89,19 +95,26 @@ def _listening(host: str, port: int) -> Generator[socket.socket]:
     try:
         listener = socket.create_server((host, port), family=family, backlog=512)
     except OSError as error:
-        raise OSError(f"cannot listen on {host}:{port}: {error.strerror}; choose another with --port") from error
+        # Python adds the address to the kernel's words.
+        reason = str(error.strerror).partition(" (")[0]
+        hint = "; choose another with --port" if error.errno == errno.EADDRINUSE else ""
+        raise OSError(f"cannot listen on {host} port {port}: {reason}{hint}") from error
     with listener:
         yield listener
 
 
 async def _serve(service: Service, listener: socket.socket, *, hosts: tuple[str, ...], env: Env, example: bool) -> None:
-    address, port = listener.getsockname()[:2]
-    async with _http(create_app(service.state, hosts=hosts), listener), _draining_on_signals(service):
-        log.info("serving", version=__version__, url=f"http://{address}:{port}", pod_id=env.pod_id)
+    async with _http(create_app(service.state, hosts=hosts), listener):
+        log.info("serving", version=__version__, url=_url(listener), pod_id=env.pod_id)
         if example:
-            await _start_example(service, f"http://localhost:{port}")
+            await _start_example(service, _url(listener))
         await service.run()
     log.info("drained")
+
+
+def _url(listener: socket.socket) -> str:
+    address, port = listener.getsockname()[:2]
+    return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
 
 
 @asynccontextmanager
@@ -133,24 +146,33 @@ class _Server(uvicorn.Server):
         yield
 
 
-@asynccontextmanager
-async def _draining_on_signals(service: Service) -> AsyncGenerator[None]:
+@dataclass(slots=True, kw_only=True)
+class _Stop:
+    """What a signal does: the first drains, once there is something to drain; any other ends everything at once."""
+
+    whole: asyncio.Task[None]
+    worker: Worker | None = None
+
+    def __call__(self) -> None:
+        if self.worker is None or self.worker.is_stopping:
+            log.warning("stopping_at_once")
+            self.whole.cancel()
+            return
+        log.info("draining", seconds=self.worker.drain_time)
+        self.worker.drain()
+
+
+@contextmanager
+def _heeding_signals() -> Generator[_Stop]:
     loop = asyncio.get_running_loop()
     whole = asyncio.current_task()
-
-    def stop() -> None:
-        if service.worker.is_stopping and whole is not None:
-            log.warning("stopping_at_once")
-            whole.cancel()
-            return
-        log.info("draining", seconds=service.worker.drain_time)
-        service.worker.drain()
-
+    assert whole is not None  # noqa: S101 -- a coroutine runs in a task
+    stop = _Stop(whole=whole)
     signals = (signal.SIGINT, signal.SIGTERM)
     for number in signals:
         loop.add_signal_handler(number, stop)
     try:
-        yield
+        yield stop
     finally:
         for number in signals:
             loop.remove_signal_handler(number)
@@ -161,13 +183,13 @@ async def _start_example(service: Service, url: str) -> None:
     session_id = await service.intake.submit(Alert(data=data, alert_type=None, author="example"))
     click.echo(
         f"""
-Midwatch {__version__} is looking at this machine with a scripted model: the turns are written down beforehand, the
-tools and what they read are real.
+Midwatch {__version__} is investigating an example alert about this machine. The model is scripted: its words were
+written down beforehand. The tools, and what they read here, are real.
 
-  the investigation   curl {url}/api/v1/sessions/{session_id}
-  step by step        curl {url}/api/v1/sessions/{session_id}/timeline
-  one more            curl -H 'Content-Type: application/json' -d '{{"data": "Is the disk full?"}}' {url}/api/v1/alerts
-  health              curl {url}/health
+  what it found    curl {url}/api/v1/sessions/{session_id}
+  step by step     curl {url}/api/v1/sessions/{session_id}/timeline
+  another alert    curl -H 'Content-Type: application/json' -d '{{"data": "Is a disk full?"}}' {url}/api/v1/alerts
+  health           curl {url}/health
 
 Ctrl-C stops it.
 """

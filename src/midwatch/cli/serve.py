@@ -14,20 +14,31 @@ from midwatch.domain.errors import MidwatchError, Misconfigured
 _EXAMPLE = Path(__file__).parent / "example"
 
 
-@click.command()
+@click.command(short_help="Serve the API and investigate alerts.")
 @click.option(
     "--config-dir",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="Folder with midwatch.yaml and llm-providers.yaml (or tarsy.yaml). Default: CONFIG_DIR.",
+    help="Folder with llm-providers.yaml and midwatch.yaml (or tarsy.yaml). Default: the variable CONFIG_DIR.",
 )
-@click.option("--example", is_flag=True, help="Use the built-in example: a scripted model that looks at this machine.")
-@click.option("--host", help="Address to listen on. Default: MIDWATCH_HOST, or 127.0.0.1.")
-@click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on. Default: MIDWATCH_PORT, or 8080.")
-@click.option("--allow-host", multiple=True, metavar="NAME", help="Further name under which clients may address us.")
+@click.option("--example", is_flag=True, help="Take the built-in example: a scripted model looks at this machine.")
+@click.option("--host", metavar="ADDRESS", help="Listen there. Default: the variable MIDWATCH_HOST, or 127.0.0.1.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    metavar="PORT",
+    help="Listen there; 0 takes any free port. Default: the variable MIDWATCH_PORT, or 8080.",
+)
+@click.option(
+    "--allow-host",
+    multiple=True,
+    metavar="NAME",
+    help="Answer to this name as well, such as that of a proxy in front; requests for unknown names are turned away. "
+    "Can be given several times.",
+)
 @click.option(
     "--no-authentication",
     is_flag=True,
-    help="Listen on an address that others can reach although nobody is asked who they are.",
+    help="Listen where other machines can reach us, although nobody is asked who they are.",
 )
 def serve(
     *,
@@ -38,9 +49,15 @@ def serve(
     allow_host: tuple[str, ...],
     no_authentication: bool,
 ) -> None:
-    """Serve the API and work on sessions until SIGTERM or Ctrl-C, then drain.
+    """Run one replica in the foreground: the API, and workers that investigate alerts.
 
-    Without DATABASE_URL a PostgreSQL of our own is started in MIDWATCH_HOME.
+    SIGTERM or Ctrl-C drains it: nothing new is begun, and what is running stops where it can go on later, in another
+    replica or at the next start. A second signal ends it at once.
+
+    Everything is kept in the PostgreSQL of DATABASE_URL. Without that variable Midwatch runs one of its own in the
+    folder MIDWATCH_HOME.
+
+    Exit status: 0 stopped as asked, 1 failed, 2 misconfigured.
     """
     from midwatch.cli.replica import Options, run_replica
 

@@ -1,8 +1,9 @@
 """A person stops a session: at once if nobody runs it, else by telling whoever does."""
 
+from contextlib import suppress
 from uuid import UUID
 
-from midwatch.domain.errors import Conflict, NotFound
+from midwatch.domain.errors import Conflict, NotFound, StoreUnavailable
 from midwatch.domain.session import SessionStatus
 from midwatch.store.engine import Store
 from midwatch.store.sessions import request_cancel, wake_owner
@@ -20,6 +21,12 @@ async def cancel_session(store: Store, flusher: Flusher, session_id: UUID) -> Se
     if request.seq is not None:
         flusher.advance(session_id, request.seq)
     if request.after is SessionStatus.CANCELLING:
+        await _wake(store, session_id)
+    return request.after
+
+
+async def _wake(store: Store, session_id: UUID) -> None:
+    """The request is stored: whoever runs the session sees it at the next heartbeat even if the call is lost."""
+    with suppress(StoreUnavailable):
         async with store.connect() as tx:
             await wake_owner(tx, session_id)
-    return request.after

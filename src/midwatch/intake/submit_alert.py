@@ -31,7 +31,7 @@ class Intake:
     mask: Callable[[str], MaskedAlert]
 
     async def submit(self, alert: Alert) -> UUID:
-        """The id of the new session. Raises Invalid, TooLarge, StoreUnavailable; then nothing was stored."""
+        """The id of the new session. Raises Invalid, TooLarge, and StoreUnavailable when storing was not confirmed."""
         _check_data(alert.data)
         alert_type, chain_id, chain = _pick_chain(self.config, alert.alert_type)
         masked = self.mask(alert.data)

@@ -12,7 +12,7 @@ from midwatch.agent.outcome import Concluded, Failed, Outcome, TimedOut
 from midwatch.agent.prompts.render import render_investigation, render_system
 from midwatch.config.chains import Chain, Stage, StageAgent
 from midwatch.config.resolve import ExecutionSettings, resolve_execution
-from midwatch.domain.errors import NotFound
+from midwatch.domain.errors import ModelUnavailable, NotFound
 from midwatch.domain.messages import Message, SystemMessage, UserMessage
 from midwatch.domain.session import WorkStatus
 from midwatch.investigation.means import Means
@@ -72,7 +72,10 @@ async def run_execution(assignment: Assignment, *, means: Means, run: RunLog) ->
         )
     except NotFound as error:
         return ExecutionEnding(status=WorkStatus.FAILED, error=f"the configuration has changed: {error.message}")
-    model = means.gateway.open(settings.provider_name, settings.provider)
+    try:
+        model = means.gateway.open(settings.provider_name, settings.provider)
+    except ModelUnavailable as error:
+        return ExecutionEnding(status=WorkStatus.FAILED, error=f"provider {settings.provider_name}: {error}")
     recorder, conversation = await _open_recorder(assignment, settings, model=model, run=run, means=means)
     return await _work(assignment, settings, model=model, recorder=recorder, conversation=conversation, means=means)
 
@@ -132,14 +135,14 @@ async def _work(
             assignment, settings, workbench=workbench, recorder=recorder, means=means
         )
         await workbench.gate.list_tools()
-        open_calls = await settle_open_calls(recorder, conversation.open_calls)
+        open_calls, unknown = await settle_open_calls(recorder, conversation.open_calls)
         agent = Agent(
             name=settings.agent,
             model=model,
             tools=workbench.gate,
             journal=recorder,
             budget=_budget(settings, means),
-            messages=messages,
+            messages=[*messages, *unknown],
         )
         # Stored while the tools are still open: nobody waits for a server's farewell to read the analysis.
         return await _store_outcome(await agent.investigate(open_calls), recorder)
@@ -195,12 +198,15 @@ async def _store_outcome(outcome: Outcome, recorder: ExecutionRecorder) -> Execu
         case _ as never:
             assert_never(never)
 
+    # Made once: tried again after a lost answer, the same rows are found to be there.
+    conclusion = _conclusion(outcome, recorder) if isinstance(outcome, Concluded) else None
+
     async def write(tx: Tx) -> int:
-        if isinstance(outcome, Concluded):
+        if conclusion is not None:
             await commit_batch(
                 tx,
                 recorder.run.fence,
-                _conclusion(outcome, recorder),
+                conclusion,
                 stage_id=recorder.stage_id,
                 execution_id=recorder.execution_id,
             )

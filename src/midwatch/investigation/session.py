@@ -10,7 +10,7 @@ from midwatch.config.chains import Chain
 from midwatch.domain.errors import Draining, LeaseLost, StoreUnavailable
 from midwatch.domain.session import SessionStatus, StopReason, WorkStatus
 from midwatch.investigation.means import Means
-from midwatch.investigation.resume import announce_resume
+from midwatch.investigation.resume import announce_resume, close_cut_streams
 from midwatch.investigation.stage import StageEnding, run_stage
 from midwatch.store.driver import Tx
 from midwatch.store.fence import Fence
@@ -50,6 +50,14 @@ async def run_session(held: HeldSession, means: Means) -> None:
         check_lease=held.check,
         checkpoint=held.checkpoint,
     )
+    try:
+        await _run(held, means, run)
+    finally:
+        # Also when it goes on elsewhere: from here on nothing more of it is streamed or kept by this replica.
+        means.flusher.cut_streams(run.session_id)
+
+
+async def _run(held: HeldSession, means: Means, run: RunLog) -> None:
     try:
         ending = await _investigate(held, means, run)
     except (LeaseLost, Draining, StoreUnavailable) as error:
@@ -126,6 +134,8 @@ async def _finish(held: HeldSession, run: RunLog, ending: Ending) -> None:
         return seq
 
     try:
+        if status is not SessionStatus.COMPLETED:
+            await close_cut_streams(run)
         await run.transact(write)
     except LeaseLost:
         log.info("run_stopped", reason="LeaseLost")

@@ -2,6 +2,7 @@
 
 from dataclasses import asdict, is_dataclass
 from typing import Any, cast
+from uuid import UUID
 
 import orjson
 
@@ -11,10 +12,10 @@ _NUL = rb"\u0000"
 
 def encode(value: object) -> bytes:
     try:
-        data = orjson.dumps(value, option=_OPTIONS)
+        data = _dump(value)
     except TypeError:
-        return orjson.dumps(_cleaned(value), option=_OPTIONS)
-    return orjson.dumps(_cleaned(value), option=_OPTIONS) if _NUL in data else data
+        return _dump(_cleaned(value))
+    return _dump(_cleaned(value)) if _NUL in data else data
 
 
 def encode_text(value: object) -> str:
@@ -31,6 +32,17 @@ def clean_text(text: str) -> str:
     if text.isascii():
         return text.replace("\x00", "�") if "\x00" in text else text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").replace("\x00", "�")
+
+
+def _dump(value: object) -> bytes:
+    return orjson.dumps(value, _as_text, _OPTIONS)
+
+
+def _as_text(value: object) -> str:
+    """The database driver's identifiers are a subclass of UUID, which orjson does not take by itself."""
+    if isinstance(value, UUID):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
 def _cleaned(value: Any) -> Any:

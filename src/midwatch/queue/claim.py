@@ -20,9 +20,10 @@ class Claimant:
     clock: Clock = boottime
 
     async def claim(self) -> Lease | None:
-        sent = self.clock()
         async with self.store.begin() as tx:
             await lock_claims(tx)
+            # Not before: waiting for others' claims must not use up a lease that has not begun.
+            sent = self.clock()
             claim = await take_over(
                 tx, RunKind.ALERT, owner=self.owner, pod_id=self.pod_id, lease=self.times.duration
             ) or await claim_pending(tx, owner=self.owner, pod_id=self.pod_id, lease=self.times.duration, cap=self.cap)

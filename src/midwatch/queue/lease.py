@@ -94,8 +94,10 @@ class Lease:
         async with asyncio.TaskGroup() as group:
             self._work = group.create_task(_shielded_from_bugs(run, self), name=f"run-{self.session_id}")
             beats = group.create_task(self._beat(store), name=f"lease-{self.session_id}")
+            watch = group.create_task(self._watch(), name=f"watch-{self.session_id}")
             await asyncio.wait({self._work})
             beats.cancel()
+            watch.cancel()
         if not self.ended:
             await self._release(store)
 
@@ -107,11 +109,21 @@ class Lease:
             beat = await self._renew(store) if self.remaining > 0 else _Beat.LOST
             pause = min(1.0, usual) if beat is _Beat.UNREACHABLE else usual
             if beat is _Beat.LOST:
-                log.warning("lease_lost", session_id=str(self.session_id), epoch=self.fence.epoch)
-                self.stop(StopReason.LOST)
+                self._lose()
                 return
             if beat is _Beat.CANCELLING and self.stop_reason is None:
                 self.stop(StopReason.CANCELLED)
+
+    async def _watch(self) -> None:
+        """Stops the run by the clock alone: giving up a renewal that hangs takes a database that answers."""
+        while (remaining := self.remaining) > 0:  # noqa: ASYNC110 -- time is all it waits for
+            await asyncio.sleep(remaining)
+        self._lose()
+
+    def _lose(self) -> None:
+        if self.stop_reason is not StopReason.LOST:
+            log.warning("lease_lost", session_id=str(self.session_id), epoch=self.fence.epoch)
+            self.stop(StopReason.LOST)
 
     async def _pause(self, seconds: float) -> None:
         try:

@@ -1,7 +1,6 @@
 """Tool calls that need more than a row: a write that starts, and what a dead owner left in flight."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from typing import Any
@@ -19,11 +18,12 @@ class Start(StrEnum):
     STOPPED = "stopped"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class NotStarted(Exception):
     """Rolls the starting transaction back."""
 
-    why: Start
+    def __init__(self, *, why: Start) -> None:
+        super().__init__(why)
+        self.why = why
 
 
 async def start_call(

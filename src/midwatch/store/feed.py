@@ -74,10 +74,11 @@ async def read_timeline(tx: Tx, session_id: UUID) -> Sequence[Row]:
 
 
 async def read_live_texts(tx: Tx, session_id: UUID) -> Sequence[Row]:
-    """Streams that run now, or were cut when their owner died."""
+    """Streams that run now, or were cut when their owner died. A session that has ended has none, whatever is left."""
     return await tx.fetch(
         """
-        SELECT l.event_id, l.stage_id, l.execution_id, l.event_type, l.content, l.updated_at FROM live_texts l
+        SELECT l.event_id, l.stage_id, l.execution_id, l.event_type, l.content, l.updated_at
+        FROM live_texts l JOIN session_leases h ON h.session_id = l.session_id AND h.expires_at IS NOT NULL
         WHERE l.session_id = $1 AND NOT EXISTS (SELECT FROM timeline_events t WHERE t.event_id = l.event_id)
         ORDER BY l.event_id
         """,

@@ -138,17 +138,18 @@ async def begin_stage(tx: Tx, *, fence: Fence, stage: NewStage) -> int:
 
 
 async def finish_stage(tx: Tx, *, fence: Fence, stage: NewStage, status: WorkStatus, error: str | None) -> int:
-    await tx.execute(
+    """Told once, even if it is tried again because the answer to the first attempt was lost."""
+    ended = await tx.fetchval(
         """
         UPDATE stages SET status = $2, error_message = $3, completed_at = clock_timestamp(),
             duration_ms = (extract(epoch FROM clock_timestamp() - started_at) * 1000)::bigint
-        WHERE stage_id = $1
+        WHERE stage_id = $1 AND status = 'active' RETURNING true
         """,
         stage.stage_id,
         status,
         error,
     )
-    return await pass_fence(tx, fence, [_stage_event(stage, status)])
+    return await pass_fence(tx, fence, [_stage_event(stage, status)] if ended else ())
 
 
 def _stage_event(stage: NewStage, status: str) -> Event:

@@ -82,8 +82,10 @@ class CancelRequest:
 
 async def request_cancel(tx: Tx, session_id: UUID) -> CancelRequest | None:
     """A session nobody runs is cancelled at once; a running one is told to stop. None when there is no such session."""
+    # A run that updates its feed twice in one transaction has the foreign key checked, which takes a key share lock on
+    # the session after the feed. A plain FOR UPDATE would be the other half of a deadlock.
     row = await tx.fetchrow(
-        "SELECT status, waiting_for FROM alert_sessions WHERE session_id = $1 AND deleted_at IS NULL FOR UPDATE",
+        "SELECT status, waiting_for FROM alert_sessions WHERE session_id = $1 AND deleted_at IS NULL FOR NO KEY UPDATE",
         session_id,
     )
     if row is None:

@@ -24,7 +24,9 @@ from midwatch.store.feed import drop_live_texts, keep_live_texts, notify_feed
 _INTERVAL = 0.025
 _KEEP_INTERVAL = 1.0
 _PAYLOAD_LIMIT = 7_500
-_DELTA_LIMIT = 1_200
+_ENVELOPE = 12
+"""Bytes for a payload's brackets and number."""
+_DELTA_LIMIT = 1_100
 """Characters of one chunk: at six bytes each it still fits a notification."""
 
 log = structlog.get_logger()
@@ -45,7 +47,7 @@ class LiveStream:
 
 
 @dataclass(slots=True)
-class _News:
+class News:
     seq: int = 0
     transient: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
 
@@ -55,7 +57,7 @@ class Flusher:
     store: Store
     interval: float = _INTERVAL
     clock: Clock = boottime
-    _news: dict[UUID, _News] = field(default_factory=dict[UUID, _News])
+    _news: dict[UUID, News] = field(default_factory=dict[UUID, News])
     _streams: dict[UUID, LiveStream] = field(default_factory=dict[UUID, LiveStream])
     _over: list[UUID] = field(default_factory=list[UUID])
     _pending: asyncio.Event = field(default_factory=asyncio.Event)
@@ -97,10 +99,21 @@ class Flusher:
             self.send(stream.session_id, {"type": EventType.STREAM_CHUNK, "event_id": event_id, "delta": delta})
 
     def close_stream(self, stream: LiveStream) -> None:
+        """Its whole text is about to be told as a stored event; parts not yet sent would come after it."""
         self._streams.pop(stream.event_id, None)
+        if (news := self._news.get(stream.session_id)) is not None:
+            event_id = str(stream.event_id)
+            news.transient = [event for event in news.transient if event.get("event_id") != event_id]
         if stream.kept:
             self._over.append(stream.event_id)
             self._pending.set()
+
+    def cut_streams(self, session_id: UUID) -> list[LiveStream]:
+        """Takes away what the session still streams. What was kept of it stays, for whoever tells of its end."""
+        cut = [stream for stream in self._streams.values() if stream.session_id == session_id]
+        for stream in cut:
+            del self._streams[stream.event_id]
+        return cut
 
     async def run(self) -> None:
         while True:
@@ -144,30 +157,37 @@ class Flusher:
                 )
         return rows
 
-    def _of(self, session_id: UUID) -> _News:
+    def _of(self, session_id: UUID) -> News:
         self._pending.set()
         news = self._news.get(session_id)
         if news is None:
-            news = self._news[session_id] = _News()
+            news = self._news[session_id] = News()
         return news
 
 
-def pack(news: Mapping[UUID, _News]) -> list[str]:
-    """As few payloads as fit: each a list of [session, sequence, transient events]."""
+def pack(news: Mapping[UUID, News]) -> list[str]:
+    """As few payloads as fit: each a number, then lists of [session, sequence, transient events].
+
+    Of notifications in one transaction that are the same PostgreSQL delivers one: the number keeps them apart.
+    """
     payloads: list[str] = []
     entries: list[str] = []
-    size = 2
+    size = _ENVELOPE
     for entry in (e for session_id, item in news.items() for e in _entries(session_id, item)):
         if entries and size + len(entry.encode()) + 1 > _PAYLOAD_LIMIT:
-            payloads.append(f"[{','.join(entries)}]")
-            entries, size = [], 2
+            payloads.append(_payload(len(payloads), entries))
+            entries, size = [], _ENVELOPE
         entries.append(entry)
         size += len(entry.encode()) + 1
-    payloads.append(f"[{','.join(entries)}]")
+    payloads.append(_payload(len(payloads), entries))
     return payloads
 
 
-def _entries(session_id: UUID, item: _News) -> list[str]:
+def _payload(number: int, entries: list[str]) -> str:
+    return f"[{number},{','.join(entries)}]"
+
+
+def _entries(session_id: UUID, item: News) -> list[str]:
     """The position goes first: rows up to it are sent before chunks that came after them."""
     entries: list[str] = []
     events: list[str] = []

@@ -15,7 +15,7 @@ import structlog
 
 from midwatch.domain.errors import StoreUnavailable
 from midwatch.kit import json
-from midwatch.store.driver import Tx
+from midwatch.store.driver import Row, Tx
 from midwatch.store.engine import Store
 from midwatch.store.feed import oldest_event, read_events, read_positions
 from midwatch.timeline.render import render_event
@@ -92,7 +92,7 @@ class Hub:
 
     def hear(self, payload: str) -> None:
         """A notification of some replica's flusher, this one's included."""
-        for session, seq, transient in json.decode(payload):
+        for session, seq, transient in json.decode(payload)[1:]:
             session_id = UUID(session)
             if session_id in self._topics:
                 self._inbox.append((session_id, seq, [json.encode(event) for event in transient]))
@@ -155,38 +155,49 @@ class Hub:
             subscription.offer(FeedItem(data=json.encode(render_event(row)), seq=row["seq"]))
 
     async def _deliver(self) -> None:
+        """What was heard, in the order it was said: rows up to a notification's position, then its chunks."""
         inbox, self._inbox = self._inbox, deque[tuple[UUID, int, Sequence[bytes]]]()
         heard: dict[UUID, int] = {}
         for session_id, seq, _ in inbox:
             heard[session_id] = max(heard.get(session_id, 0), seq)
         if self._sweep_due and self._topics:
-            self._sweep_due = False
             async with self.store.connect() as tx:
                 positions = await read_positions(tx, list(self._topics))
             heard |= {session: max(heard.get(session, 0), seq) for session, seq in positions.items()}
         self._sweep_due = False
-        await self._deliver_rows(heard)
-        for session_id, _, transient in inbox:
+        rows = await self._read_rows(heard)
+        for session_id, seq, transient in inbox:
+            self._offer_rows(session_id, rows, up_to=seq)
             for data in transient:
                 self._offer(session_id, FeedItem(data=data, seq=None))
+        for session_id in rows:
+            self._offer_rows(session_id, rows, up_to=None)
 
-    async def _deliver_rows(self, heard: dict[UUID, int]) -> None:
+    async def _read_rows(self, heard: dict[UUID, int]) -> dict[UUID, deque[Row]]:
         behind = {
             session: topic.position
             for session, seq in heard.items()
             if (topic := self._topics.get(session)) is not None and topic.position < seq
         }
+        read: dict[UUID, deque[Row]] = {}
         while behind:
             async with self.store.connect() as tx:
                 rows = await read_events(tx, behind, limit=_READ_LIMIT)
             for row in rows:
-                self._offer(row["session_id"], FeedItem(data=json.encode(render_event(row)), seq=row["seq"]))
+                read.setdefault(row["session_id"], deque()).append(row)
             if len(rows) < _READ_LIMIT:
-                return
+                break
             # Ordered by session and sequence: those before the last session are whole.
             last = rows[-1]
             behind = {session: at for session, at in behind.items() if session >= last["session_id"]}
             behind[last["session_id"]] = last["seq"]
+        return read
+
+    def _offer_rows(self, session_id: UUID, rows: dict[UUID, deque[Row]], *, up_to: int | None) -> None:
+        waiting = rows.get(session_id, deque())
+        while waiting and (up_to is None or waiting[0]["seq"] <= up_to):
+            row = waiting.popleft()
+            self._offer(session_id, FeedItem(data=json.encode(render_event(row)), seq=row["seq"]))
 
     def _offer(self, session_id: UUID, item: FeedItem) -> None:
         topic = self._topics.get(session_id)

@@ -13,7 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 
 @cache
-def _template(name: str) -> Template:
+def load_template(name: str) -> Template:
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         undefined=StrictUndefined,
@@ -27,7 +27,7 @@ def _template(name: str) -> Template:
 def render_system(
     *, instructions: Mapping[str, str], unavailable: Mapping[str, str], custom_instructions: str, agent: str
 ) -> str:
-    return _template("system.md.j2").render(
+    return load_template("system.md.j2").render(
         agent=agent, instructions=instructions, unavailable=unavailable, custom_instructions=custom_instructions
     )
 
@@ -36,7 +36,7 @@ def render_investigation(
     *, alert_type: str, alert_data: str, runbook: str, earlier: Sequence[tuple[str, str]], fence: str | None = None
 ) -> str:
     """`earlier` holds the names of finished stages and their analyses, in order."""
-    return _template("investigation.md.j2").render(
+    return load_template("investigation.md.j2").render(
         alert_type=alert_type,
         alert_data=alert_data,
         runbook=runbook,
@@ -46,8 +46,8 @@ def render_investigation(
 
 
 def render_conclude_now(iterations: int) -> str:
-    return _template("conclude.md.j2").render(iterations=iterations)
+    return load_template("conclude.md.j2").render(iterations=iterations)
 
 
 def render_say_something() -> str:
-    return _template("say_something.md.j2").render()
+    return load_template("say_something.md.j2").render()

@@ -20,5 +20,10 @@ async def submit_alert(alert: AlertIn, request: Request, intake: TheIntake) -> A
 
 
 def _author(request: Request) -> str:
-    given = (request.headers.get(name) for name in _AUTHOR_HEADERS)
+    given = (_read(request, name) for name in _AUTHOR_HEADERS)
     return next((name for name in given if name), "api-client")
+
+
+def _read(request: Request, name: str) -> str:
+    """Proxies write names in UTF-8, though headers are read as Latin-1."""
+    return request.headers.get(name, "").encode("latin-1").decode("utf-8", "replace").strip()

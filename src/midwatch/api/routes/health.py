@@ -1,5 +1,6 @@
 """Can this replica accept an alert, and is anybody there to work on it?"""
 
+import asyncio
 from http import HTTPStatus
 
 from fastapi import APIRouter, Response
@@ -9,7 +10,11 @@ from midwatch.api.schemas import DatabaseCheck, HealthChecks, HealthOut, WorkerP
 from midwatch.api.state import TheStore, TheWorker
 from midwatch.domain.errors import StoreUnavailable
 from midwatch.queue.worker import Worker
+from midwatch.store.driver import Connection
 from midwatch.store.engine import Store
+
+# Well under what a probe waits for: a database that hangs must look unhealthy, not silent.
+_PATIENCE = 2.0
 
 router = APIRouter()
 
@@ -27,11 +32,20 @@ async def show_health(store: TheStore, worker: TheWorker, response: Response) ->
 
 async def _check_database(store: Store) -> DatabaseCheck:
     try:
-        async with store.connect() as tx:
-            await tx.fetchval("SELECT 1")
-    except StoreUnavailable as error:
-        return DatabaseCheck(status="unhealthy", message=str(error))
+        async with asyncio.timeout(_PATIENCE), store.connect() as connection:
+            await _ask(connection)
+    except (StoreUnavailable, TimeoutError) as error:
+        return DatabaseCheck(status="unhealthy", message=str(error) or "the database did not answer in time")
     return DatabaseCheck(status="healthy")
+
+
+async def _ask(connection: Connection) -> None:
+    try:
+        await connection.fetchval("SELECT 1")
+    except asyncio.CancelledError:
+        # Given back to the pool it would first wait for the server that does not answer.
+        connection.terminate()
+        raise
 
 
 def _check_workers(worker: Worker) -> WorkerPoolCheck:

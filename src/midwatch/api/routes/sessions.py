@@ -32,9 +32,12 @@ async def show_timeline(session_id: UUID, store: TheStore) -> list[dict[str, Any
     async with store.connect() as tx:
         if not await session_exists(tx, session_id):
             raise NotFound("session", session_id)
-        entries = await read_timeline(tx, session_id)
+        # Streams first: one that becomes an entry between the two reads is then seen twice rather than not at all.
         live = await read_live_texts(tx, session_id)
-    return [render_timeline_entry(row) for row in entries] + [render_live_text(row, session_id) for row in live]
+        entries = await read_timeline(tx, session_id)
+    finished = {row["event_id"] for row in entries}
+    running = [row for row in live if row["event_id"] not in finished]
+    return [render_timeline_entry(row) for row in entries] + [render_live_text(row, session_id) for row in running]
 
 
 @router.post("/{session_id}/cancel")

@@ -1,0 +1,49 @@
+"""A turn journal in memory: one ordered log of what was committed, with the messages a resumed run would read."""
+
+from dataclasses import dataclass, field
+
+from midwatch.agent.journal import Reply
+from midwatch.domain.errors import MidwatchError
+from midwatch.domain.messages import AssistantMessage, Message, UserMessage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedCall:
+    reply: Reply
+    error: str
+    code: str
+    will_retry: bool
+
+
+@dataclass(slots=True)
+class FakeTurnJournal:
+    messages: list[Message] = field(default_factory=list[Message])
+    replies: list[Reply] = field(default_factory=list[Reply])
+    failures: list[FailedCall] = field(default_factory=list[FailedCall])
+    streamed: list[str] = field(default_factory=list[str])
+    thought: list[str] = field(default_factory=list[str])
+    failure: MidwatchError | None = None
+    """Raised instead of the next commit."""
+
+    def stream_text(self, delta: str) -> None:
+        self.streamed.append(delta)
+
+    def stream_thinking(self, delta: str) -> None:
+        self.thought.append(delta)
+
+    async def commit_reply(self, reply: Reply) -> None:
+        self._check()
+        self.replies.append(reply)
+        self.messages.append(AssistantMessage(text=reply.text, calls=reply.calls, provider_state=reply.provider_state))
+
+    async def commit_failure(self, reply: Reply, *, error: str, code: str, will_retry: bool) -> None:
+        self._check()
+        self.failures.append(FailedCall(reply=reply, error=error, code=code, will_retry=will_retry))
+
+    async def commit_prompt(self, text: str) -> None:
+        self._check()
+        self.messages.append(UserMessage(text=text))
+
+    def _check(self) -> None:
+        if self.failure is not None:
+            raise self.failure

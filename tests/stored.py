@@ -1,0 +1,108 @@
+"""Rows for tests of the store: sessions, claims, executions, and the whole database at a glance."""
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from midwatch.domain.session import RunKind
+from midwatch.domain.timeline import EventType
+from midwatch.domain.tools import ToolCall
+from midwatch.kit.ids import new_id
+from midwatch.store.driver import Tx
+from midwatch.store.engine import Store
+from midwatch.store.fence import Event, Fence, pass_fence
+from midwatch.store.journal import Batch, RequestedCall, commit_batch
+from midwatch.store.leases import Claim, claim_pending, lock_claims, take_over
+from midwatch.store.runs import NewExecution, NewStage, begin_execution, begin_stage
+from midwatch.store.sessions import NewSession, insert_session
+
+LEASE = timedelta(seconds=30)
+
+
+async def add_session(store: Store, alert: str = "The pump is hot.") -> UUID:
+    session_id = new_id()
+    new = NewSession(
+        session_id=session_id, alert_type="test", alert_data=alert, chain_id="chain", chain={"stages": []}, author=None
+    )
+    async with store.connect() as tx:
+        await insert_session(tx, new)
+    return session_id
+
+
+async def claim_next(store: Store, *, cap: int = 5, owner: str = "pod:1") -> Claim | None:
+    async with store.begin() as tx:
+        await lock_claims(tx)
+        return await take_over(tx, RunKind.ALERT, owner=owner, pod_id="pod", lease=LEASE) or await claim_pending(
+            tx, owner=owner, pod_id="pod", lease=LEASE, cap=cap
+        )
+
+
+async def claim_one(store: Store, *, cap: int = 5) -> Claim:
+    claim = await claim_next(store, cap=cap)
+    assert claim is not None
+    return claim
+
+
+async def add_running(store: Store) -> Fence:
+    await add_session(store)
+    return (await claim_one(store, cap=1_000)).fence
+
+
+async def expire_lease(store: Store, session_id: UUID) -> None:
+    async with store.connect() as tx:
+        await tx.execute(
+            "UPDATE session_leases SET expires_at = clock_timestamp() WHERE session_id = $1 AND expires_at IS NOT NULL",
+            session_id,
+        )
+
+
+async def add_execution(store: Store, fence: Fence) -> NewExecution:
+    stage = NewStage(stage_id=new_id(), stage_index=1, stage_name="look")
+    execution = NewExecution(
+        execution_id=new_id(),
+        stage_id=stage.stage_id,
+        agent_name="watch",
+        agent_index=0,
+        llm_provider="model",
+        model_name="model",
+    )
+    async with store.begin() as tx:
+        await begin_stage(tx, fence=fence, stage=stage)
+        await begin_execution(tx, fence=fence, execution=execution)
+    return execution
+
+
+async def request_call(store: Store, fence: Fence, execution: NewExecution) -> ToolCall:
+    call = ToolCall(call_id=new_id(), provider_id="call_1", name="deck.restart", arguments="{}")
+    batch = Batch()
+    batch.requested.append(
+        RequestedCall(
+            call_id=call.call_id,
+            message_sequence=2,
+            call_index=0,
+            provider_call_id=call.provider_id,
+            tool_name=call.name,
+            arguments=call.arguments,
+            event_id=new_id(),
+        )
+    )
+    async with store.connect() as tx:
+        await commit_batch(tx, fence, batch, stage_id=execution.stage_id, execution_id=execution.execution_id)
+    return call
+
+
+async def commit_events(store: Store, fence: Fence, count: int = 1) -> int:
+    """Events that say nothing much. Returns the feed's new sequence number."""
+    events = [Event(type=EventType.SESSION_STATUS, payload={"status": "in_progress"})] * count
+    async with store.begin() as tx:
+        return await pass_fence(tx, fence, events)
+
+
+async def read_everything(tx: Tx) -> dict[str, list[dict[str, Any]]]:
+    """Every row of every table, to see that nothing was written."""
+    tables = await tx.fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename")
+    return {
+        row["tablename"]: [dict(r) for r in await tx.fetch(f"SELECT * FROM {row['tablename']} ORDER BY 1, 2")]
+        for row in tables
+        if row["tablename"] != "alembic_version"
+    }

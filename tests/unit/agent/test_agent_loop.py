@@ -1,0 +1,256 @@
+"""The loop: ask, act, observe, until the agent concludes, is made to, or cannot go on."""
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from midwatch.agent.budget import Budget
+from midwatch.agent.outcome import Concluded, Failed, Outcome
+from midwatch.agent.prompts.render import render_conclude_now, render_say_something
+from midwatch.domain.errors import LeaseLost, ModelUnavailable
+from midwatch.domain.messages import AssistantMessage, Message, ToolMessage, Usage, UserMessage
+from midwatch.domain.timeline import InteractionType
+from midwatch.domain.tools import ToolCall, ToolResult
+from midwatch.llm.scripted import ScriptedTurn
+from tests.unit.agent.bench import OPENING, Bench, calling, saying
+
+EMPTY = ScriptedTurn()
+LIMIT = 5
+
+
+def text_of(message: Message) -> str:
+    match message:
+        case ToolMessage(name=name, content=content):
+            return f"{name}: {content}"
+        case AssistantMessage(text=text, calls=calls):
+            return " ".join([f"says {text!r}", *(call.name for call in calls)])
+        case _:
+            return message.text
+
+
+def conversation(bench: Bench) -> list[str]:
+    return [text_of(message) for message in bench.agent.messages[2:]]
+
+
+async def test_an_agent_reads_and_then_concludes() -> None:
+    bench = Bench([calling("get", text="I look."), saying("It is hot.")])
+    assert await bench.agent.investigate() == Concluded(text="It is hot.", forced=False, iterations=2)
+    assert conversation(bench) == ["says 'I look.' k8s.get", "k8s.get: ran k8s.get", "says 'It is hot.'"]
+    assert bench.journal.streamed == ["I look.", "It is hot."]
+    first, second = bench.journal.replies
+    assert (first.iteration, first.messages_count, first.interaction_type) == (1, 2, InteractionType.ITERATION)
+    assert (second.iteration, second.messages_count) == (2, 4)
+    assert [request.agent for request in bench.model.asked] == ["watch", "watch"]
+    assert all(list(request.tools) == list(bench.tools.tools) for request in bench.model.asked)
+
+
+async def test_the_model_sees_the_whole_conversation_so_far() -> None:
+    bench = Bench([calling("get"), saying("Done.")])
+    await bench.agent.investigate()
+    assert [list(request.messages) for request in bench.model.asked] == [
+        bench.agent.messages[:2],
+        bench.agent.messages[:4],
+    ]
+
+
+async def test_what_a_model_thinks_costs_and_wants_back_is_recorded() -> None:
+    usage = Usage(input_tokens=7, output_tokens=3)
+    bench = Bench([ScriptedTurn(thinking="Hm. ", text="Done.", usage=usage)])
+    await bench.agent.investigate()
+    (reply,) = bench.journal.replies
+    assert (reply.thinking, reply.usage, reply.calls) == ("Hm. ", usage, ())
+    assert bench.journal.thought == ["Hm. "]
+
+
+async def test_a_reply_is_committed_before_any_of_its_calls_run() -> None:
+    bench = Bench([calling("get"), saying("Done.")])
+    bench.tools.released.clear()
+    async with asyncio.timeout(LIMIT), asyncio.TaskGroup() as group:
+        group.create_task(bench.agent.investigate())
+        await bench.tools.arrived.acquire()
+        assert [reply.calls[0].name for reply in bench.journal.replies] == ["k8s.get"]
+        bench.tools.released.set()
+
+
+async def test_neighbouring_reads_run_side_by_side_and_answer_in_order() -> None:
+    bench = Bench([calling("get", "list", "get"), saying("Done.")])
+    bench.tools.released.clear()
+    async with asyncio.timeout(LIMIT), asyncio.TaskGroup() as group:
+        group.create_task(bench.agent.investigate())
+        for _ in range(3):
+            await bench.tools.arrived.acquire()
+        assert bench.calls.finished == []
+        bench.tools.released.set()
+    assert conversation(bench)[1:4] == ["k8s.get: ran k8s.get", "k8s.list: ran k8s.list", "k8s.get: ran k8s.get"]
+
+
+async def test_writes_run_one_after_another_and_never_beside_a_read() -> None:
+    bench = Bench([calling("get", "list", "set", "put", "get"), saying("Done.")])
+    await bench.agent.investigate()
+    written = [line for line in bench.log if not line.startswith("dispatch")]
+    assert sorted(written[:4]) == ["finish k8s.get", "finish k8s.list", "run k8s.get", "run k8s.list"]
+    assert written[4:] == [
+        *("start k8s.set", "run k8s.set", "finish k8s.set"),
+        *("start k8s.put", "run k8s.put", "finish k8s.put"),
+        *("run k8s.get", "finish k8s.get"),
+    ]
+    assert conversation(bench)[1:6] == [f"k8s.{n}: ran k8s.{n}" for n in ("get", "list", "set", "put", "get")]
+
+
+async def test_failures_and_refusals_are_answers_the_model_reads() -> None:
+    bench = Bench([calling("get", "nothing"), saying("Done.")])
+    bench.tools.results["k8s.get"] = ToolResult(content="no such pod", error="TOOL_ERROR")
+    await bench.agent.investigate()
+    failed, refused = bench.agent.messages[3:5]
+    assert isinstance(failed, ToolMessage)
+    assert isinstance(refused, ToolMessage)
+    assert (failed.content, failed.is_error) == ("no such pod", True)
+    assert ("TOOL_NOT_FOUND" in refused.content, refused.is_error) == (True, True)
+
+
+async def test_an_agent_whose_iterations_are_used_up_concludes_without_tools() -> None:
+    bench = Bench([calling("get"), calling("get"), saying("Probably hot.")], budget=Budget(max_iterations=2))
+    assert await bench.agent.investigate() == Concluded(text="Probably hot.", forced=True, iterations=3)
+    assert bench.model.asked[-1].tools == ()
+    assert bench.model.asked[-1].messages[-1] == UserMessage(text=render_conclude_now(2))
+    assert [reply.interaction_type for reply in bench.journal.replies] == [
+        InteractionType.ITERATION,
+        InteractionType.ITERATION,
+        InteractionType.FORCED_CONCLUSION,
+    ]
+
+
+async def test_a_conclusion_in_the_last_iteration_is_not_forced() -> None:
+    bench = Bench([calling("get"), saying("Hot.")], budget=Budget(max_iterations=2))
+    assert await bench.agent.investigate() == Concluded(text="Hot.", forced=False, iterations=2)
+
+
+async def test_calls_made_instead_of_a_conclusion_come_to_nothing() -> None:
+    turns = [calling("get"), calling("set"), calling("set", text="Enough.")]
+    bench = Bench(turns, budget=Budget(max_iterations=1))
+    assert await bench.agent.investigate() == Concluded(text="Enough.", forced=True, iterations=3)
+    assert bench.ran == ["k8s.get"]
+    assert [len(reply.calls) for reply in bench.journal.replies] == [1, 0, 0]
+
+
+async def test_an_agent_that_will_not_conclude_fails() -> None:
+    bench = Bench([calling("get"), EMPTY, EMPTY, EMPTY, saying("Late.")], budget=Budget(max_iterations=1))
+    assert await bench.agent.investigate() == Failed(
+        error="the model did not conclude when its iterations were used up"
+    )
+    assert len(bench.model.asked) == 4
+    assert conversation(bench).count(render_conclude_now(1)) == 1
+
+
+async def test_an_empty_reply_is_asked_about_twice() -> None:
+    bench = Bench([EMPTY, EMPTY, saying("Hot.")])
+    assert await bench.agent.investigate() == Concluded(text="Hot.", forced=False, iterations=3)
+    nudge = render_say_something()
+    assert conversation(bench) == ["says ''", nudge, "says ''", nudge, "says 'Hot.'"]
+
+
+@pytest.mark.parametrize("silence", [EMPTY, ScriptedTurn(text=" \n "), ScriptedTurn(thinking="Hm.")])
+async def test_a_third_empty_reply_ends_the_run(silence: ScriptedTurn) -> None:
+    bench = Bench([silence, silence, silence, saying("Late.")])
+    assert await bench.agent.investigate() == Failed(error="the model answered with nothing, again and again")
+    assert len(bench.model.asked) == 3
+
+
+async def test_a_resumed_run_puts_late_answers_where_the_model_asked_for_them() -> None:
+    first = Bench([calling("get", "list", "set"), saying("Done.")])
+    await first.agent.investigate()
+    *opening, reply, one, two, three, _ = first.agent.messages
+    assert isinstance(reply, AssistantMessage)
+    resumed = Bench([calling(), saying("Done.")], messages=[*opening, reply, three, two])
+    await resumed.agent.investigate(reply.calls[:1])
+    assert resumed.agent.messages[2:6] == [reply, one, two, three]
+    assert resumed.ran == ["k8s.get"]
+
+
+async def test_a_lost_lease_among_parallel_calls_is_raised_as_itself() -> None:
+    bench = Bench([calling("get", "list"), saying("Done.")])
+    bench.calls.dispatch_failure = LeaseLost("gone")
+    with pytest.raises(LeaseLost, match="gone"):
+        await bench.agent.investigate()
+
+
+async def test_a_lost_lease_while_a_turn_is_committed_stops_the_run() -> None:
+    bench = Bench([calling("get"), saying("Done.")])
+    bench.journal.failure = LeaseLost("gone")
+    with pytest.raises(LeaseLost):
+        await bench.agent.investigate()
+    assert bench.ran == []
+
+
+async def test_a_cancelled_run_cancels_its_calls() -> None:
+    bench = Bench([calling("get", "list"), saying("Done.")])
+    bench.tools.released.clear()
+    async with asyncio.timeout(LIMIT), asyncio.TaskGroup() as group:
+        run = group.create_task(bench.agent.investigate())
+        await bench.tools.arrived.acquire()
+        await bench.tools.arrived.acquire()
+        run.cancel()
+    assert run.cancelled()
+    assert bench.calls.finished == []
+
+
+_NAMES = st.sampled_from(("get", "list", "set", "nothing"))
+_SCRIPTS = st.lists(
+    st.one_of(
+        st.lists(_NAMES, max_size=3).map(lambda names: calling(*names)),
+        st.sampled_from(["Hot.", "Cold."]).map(saying),
+        st.just(ScriptedTurn(error=ModelUnavailable("no", code="credentials", retryable=False))),
+    ),
+    max_size=6,
+)
+
+
+async def play(turns: Sequence[ScriptedTurn], budget: Budget) -> tuple[Outcome, list[Message], list[str]]:
+    bench = Bench(turns, budget=budget)
+    outcome = await bench.agent.investigate()
+    return outcome, bench.agent.messages, bench.ran
+
+
+@given(turns=_SCRIPTS, max_iterations=st.integers(1, 4), data=st.data())
+async def test_a_run_resumed_from_any_prefix_of_its_messages_goes_on_as_it_did(
+    turns: list[ScriptedTurn], max_iterations: int, data: st.DataObject
+) -> None:
+    budget = Budget(max_iterations=max_iterations)
+    outcome, messages, ran = await play(turns, budget)
+    kept = data.draw(st.integers(len(OPENING), len(messages)))
+    prefix = messages[:kept]
+    open_calls = find_open_calls(prefix)
+    finished = list(prefix)
+    if open_calls and data.draw(st.booleans(), label="answers came out of order"):
+        open_calls, finished = drop_first_answer(prefix)
+    resumed = Bench(turns, budget=budget, messages=finished)
+    assert await resumed.agent.investigate(open_calls) == outcome
+    assert strip_ids(resumed.agent.messages) == strip_ids(messages)
+    answered = [m.name for m in finished if isinstance(m, ToolMessage) and m.name != "k8s.nothing"]
+    assert sorted(answered + resumed.ran) == sorted(ran)
+
+
+def find_open_calls(messages: Sequence[Message]) -> list[ToolCall]:
+    turns = [index for index, message in enumerate(messages) if isinstance(message, AssistantMessage)]
+    if not turns:
+        return []
+    last = messages[turns[-1]]
+    assert isinstance(last, AssistantMessage)
+    answered = sum(isinstance(message, ToolMessage) for message in messages[turns[-1] :])
+    return list(last.calls[answered:])
+
+
+def drop_first_answer(messages: Sequence[Message]) -> tuple[list[ToolCall], list[Message]]:
+    """As if the first of the last turn's calls had been slower than the others."""
+    turn = max(index for index, message in enumerate(messages) if isinstance(message, AssistantMessage))
+    last = messages[turn]
+    assert isinstance(last, AssistantMessage)
+    answers = messages[turn + 1 :]
+    return [*last.calls[: min(len(answers), 1)], *last.calls[len(answers) :]], [*messages[: turn + 1], *answers[1:]]
+
+
+def strip_ids(messages: Sequence[Message]) -> list[str]:
+    return [text_of(message) for message in messages]
