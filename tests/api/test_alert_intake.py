@@ -88,12 +88,10 @@ async def test_an_unknown_alert_type_is_answered_with_the_known_ones(edge: Edge)
     before = await edge.count_sessions()
     answer = await edge.http.post(ALERTS, json={"data": "Fog.", "alert_type": "galley"})
     assert answer.status_code == 400
-    assert answer.json() == {
-        "message": "no chain takes this alert_type",
-        "code": "invalid",
-        "field": "alert_type",
-        "allowed": ["deck", "engine"],
-    }
+    problem = answer.json()
+    allowed = problem.pop("allowed")
+    assert problem == {"message": "no chain takes this alert_type", "code": "invalid", "field": "alert_type"}
+    assert allowed == sorted({*allowed, "deck", "engine"} - {"galley"})
     assert await edge.count_sessions() == before
 
 

@@ -172,6 +172,10 @@ async def test_a_stream_that_still_runs_comes_last_in_the_timeline(edge: Edge) -
     event_id = new_id()
     async with edge.store.connect() as tx:
         await tx.execute(
+            "UPDATE session_leases SET expires_at = clock_timestamp() + interval '1 minute' WHERE session_id = $1",
+            UUID(session_id),
+        )
+        await tx.execute(
             "INSERT INTO live_texts (event_id, session_id, event_type, content) VALUES ($1, $2, 'llm_response', $3)",
             event_id,
             UUID(session_id),

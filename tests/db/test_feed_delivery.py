@@ -203,17 +203,18 @@ async def test_what_is_told_to_others_while_somebody_joins_is_told_to_the_newcom
 ) -> None:
     fence = await add_running(clean_store)
     hub = Hub(clean_store, sweep_interval=0.01)
-    async with asyncio.TaskGroup() as group, running(hub, listening=False), hub.subscribe(fence.session_id) as early:
+    async with asyncio.TaskGroup() as group, hub.subscribe(fence.session_id) as early:
         slow = SlowPool(clean_store.pool)
         hub.store = replace(clean_store, pool=slow)
         joining = group.create_task(join(hub, fence, after=after, until=4))
         await slow.is_given_back.wait()
         hub.store = clean_store
-        await commit_events(clean_store, fence)
-        assert await take_until(early, 3) == [3]
-        slow.may_go_on.set()
-        await commit_events(clean_store, fence)
-        assert await joining == [3, 4]
+        async with running(hub, listening=False):
+            await commit_events(clean_store, fence)
+            assert await take_until(early, 3) == [3]
+            slow.may_go_on.set()
+            await commit_events(clean_store, fence)
+            assert await joining == [3, 4]
 
 
 async def join(hub: Hub, fence: Fence, *, after: int | None, until: int) -> list[int]:

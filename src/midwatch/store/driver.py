@@ -70,6 +70,8 @@ _UNAVAILABLE: tuple[type[Exception], ...] = (
     _asyncpg.LockNotAvailableError,
     _asyncpg.QueryCanceledError,
     _asyncpg.TooManyConnectionsError,
+    _asyncpg.DeadlockDetectedError,
+    _asyncpg.SerializationError,
     _asyncpg.ReadOnlySQLTransactionError,
 )
 

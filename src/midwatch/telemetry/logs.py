@@ -55,7 +55,8 @@ def _library_settings(renderer: list[Processor], *, level: int) -> dict[str, Any
         "formatters": {"line": formatter},
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "stream": _Stderr()}},
         "root": {"handlers": ["stderr"], "level": level},
-        "loggers": dict.fromkeys(_LIBRARIES, quiet),
+        # The pool reports every failed attempt to fill itself, with a traceback; we report the outage once.
+        "loggers": dict.fromkeys(_LIBRARIES, quiet) | {"asyncpg": quiet | {"level": "CRITICAL"}},
     }
 
 
