@@ -1,18 +1,13 @@
 """The spine: sessions, lease, journal, feed."""
 
-from pathlib import Path
-
-from alembic import op
+from midwatch.store.scripts import run_script
 
 revision = "0001"
 down_revision = None
 
 
 def upgrade() -> None:
-    script = Path(__file__).with_suffix(".sql").read_text(encoding="utf-8")
-    for statement in script.split(";\n"):
-        if statement.strip():
-            op.execute(statement)
+    run_script(__file__)
 
 
 def downgrade() -> None:

@@ -1,0 +1,15 @@
+"""The borders: idempotent intake, search."""
+
+from midwatch.store.scripts import run_script
+
+revision = "0002"
+down_revision = "0001"
+
+
+def upgrade() -> None:
+    run_script(__file__)
+
+
+def downgrade() -> None:
+    msg = "revisions only go forward: restore a backup instead"
+    raise RuntimeError(msg)
