@@ -8,6 +8,9 @@ from pathlib import Path
 import click
 
 from benchmarks.claims import ClaimFigures, measure_claims
+from benchmarks.feed import FeedFigures, measure_feed
+from benchmarks.intake import IntakeFigures, measure_intake
+from benchmarks.lists import ListFigures, measure_lists
 from benchmarks.loop import LoopFigures, list_workloads, measure_loop
 from benchmarks.replica import open_database, temporary_folder
 from benchmarks.report import render_report
@@ -20,6 +23,12 @@ Loop: CPU time of this process alone. The model, the tools and PostgreSQL are pr
 loop of httpx and the MCP SDK that stores nothing; ours is a whole replica whose sessions are journalled and read by
 one subscriber. Each figure is a session of N iterations minus one of none, divided by N: medians of {rounds} rounds,
 floor and ours in turn. A time alone is no verdict.
+
+Intake: sixteen clients in this process send alerts over plain sockets, in turn to our edge without workers and to a
+FastAPI route that only inserts the same rows, each in a process of its own: medians of {rounds} rounds.
+
+Feed: the replica is in this process, its 500 clients in another. The floor is uvicorn alone, whose connections wait for
+the same text and send it.
 """
 
 
@@ -28,22 +37,34 @@ class _Figures:
     loop: LoopFigures
     storage: StorageFigures
     claims: ClaimFigures
+    intake: IntakeFigures
+    lists: ListFigures
+    feed: FeedFigures
 
 
 @click.command()
 @click.option("--quick", is_flag=True, help="Fewer rounds: to try it out, not to judge by")
 def main(*, quick: bool) -> None:
     configure_logs("warning", "text")
-    rounds, claims = (2, 10) if quick else (5, 50)
+    rounds, claims, reads = (2, 10, 5) if quick else (5, 50, 30)
     click.echo(_METHOD.format(rounds=rounds))
     with temporary_folder() as folder:
-        figures = asyncio.run(_measure(folder, rounds=rounds, claims=claims))
-    checks = [*figures.loop.checks, *figures.storage.checks, *figures.claims.checks]
-    click.echo(render_report(checks, [*figures.loop.notes, *figures.claims.notes]))
+        figures = asyncio.run(_measure(folder, rounds=rounds, claims=claims, reads=reads))
+    checks = [
+        *figures.loop.checks,
+        *figures.storage.checks,
+        *figures.claims.checks,
+        *figures.intake.checks,
+        *figures.lists.checks,
+        *figures.feed.checks,
+    ]
+    click.echo(
+        render_report(checks, [*figures.loop.notes, *figures.claims.notes, *figures.intake.notes, *figures.feed.notes])
+    )
     sys.exit(0 if all(check.is_met for check in checks) else 1)
 
 
-async def _measure(folder: Path, *, rounds: int, claims: int) -> _Figures:
+async def _measure(folder: Path, *, rounds: int, claims: int, reads: int) -> _Figures:
     workloads = [*list_workloads(), THINKING]
     async with serve_model(folder, workloads) as base_url, open_database(folder / "home") as dsn:
         config_folder = write_config(folder, workloads, base_url=base_url)
@@ -51,6 +72,9 @@ async def _measure(folder: Path, *, rounds: int, claims: int) -> _Figures:
             loop=await measure_loop(config_folder, dsn, base_url=base_url, rounds=rounds),
             storage=await measure_storage(config_folder, dsn),
             claims=await measure_claims(config_folder, dsn, claims=claims),
+            feed=await measure_feed(config_folder, dsn),
+            intake=await measure_intake(config_folder, dsn, alert_type=workloads[0].name, rounds=rounds),
+            lists=await measure_lists(config_folder, dsn, rounds=reads),
         )
 
 

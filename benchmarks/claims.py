@@ -19,6 +19,7 @@ from midwatch.store import driver
 from midwatch.store.driver import Connection, Pool
 from midwatch.store.engine import Store, open_store
 from midwatch.store.sessions import WAKE_CHANNEL, Ending, finish_session
+from midwatch.timeline.flush import Flusher
 from midwatch.timeline.listen import listen
 
 _MOST_ROUND_TRIPS = 20.0
@@ -88,15 +89,26 @@ async def measure_claims(config_folder: Path, dsn: str, *, claims: int) -> Claim
     since_submit: list[float] = []
     async with open_store(lambda: dsn) as store, _echo(dsn) as echo, _idle_worker(store, config) as seen:
         pool = _TimedPool(store.pool)
-        intake = Intake(store=Store(pool, store.read_dsn), config=config, mask=alert_mask(config))
-        for _ in range(claims):
-            round_trips += [await echo.measure() for _ in range(_ROUND_TRIPS_PER_CLAIM)]
-            submitted = await _measure_claim(intake, seen)
-            since_submit.append(seen.at - submitted)
-            since_commit.append(seen.at - pool.asked_at)
+        intake = Intake(
+            store=Store(pool, store.read_dsn), flusher=Flusher(store), config=config, mask=alert_mask(config)
+        )
+        async with _waking(intake):
+            for _ in range(claims):
+                round_trips += [await echo.measure() for _ in range(_ROUND_TRIPS_PER_CLAIM)]
+                submitted = await _measure_claim(intake, seen)
+                since_submit.append(seen.at - submitted)
+                since_commit.append(seen.at - pool.asked_at)
     return ClaimFigures(
         round_trip=median(round_trips), since_commit=median(since_commit), since_submit=median(since_submit)
     )
+
+
+@asynccontextmanager
+async def _waking(intake: Intake) -> AsyncGenerator[None]:
+    async with asyncio.TaskGroup() as group:
+        waking = group.create_task(intake.waker.run(intake.store))
+        yield
+        waking.cancel()
 
 
 async def _measure_claim(intake: Intake, claims: _Claims) -> float:

@@ -10,10 +10,12 @@ class Check:
     measured: float
     target: float
     unit: str = ""
+    at_least: bool = False
+    """More is better."""
 
     @property
     def is_met(self) -> bool:
-        return self.measured <= self.target
+        return self.measured >= self.target if self.at_least else self.measured <= self.target
 
 
 def render_report(checks: Sequence[Check], notes: Iterable[str]) -> str:
@@ -24,9 +26,8 @@ def render_report(checks: Sequence[Check], notes: Iterable[str]) -> str:
 
 def _render_check(check: Check, width: int) -> str:
     verdict = "ok" if check.is_met else "MISSED"
-    return (
-        f"{check.what:<{width}}  {_show(check.measured, check):>8}  at most {_show(check.target, check):>7}  {verdict}"
-    )
+    limit = f"{'at least' if check.at_least else 'at most':<8} {_show(check.target, check):>7}"
+    return f"{check.what:<{width}}  {_show(check.measured, check):>8}  {limit}  {verdict}"
 
 
 def _show(value: float, check: Check) -> str:

@@ -29,9 +29,13 @@ from midwatch.store.engine import Store, open_store
 from midwatch.store.feed import FEED_CHANNEL
 from midwatch.store.migrate import upgrade_schema
 from midwatch.store.sessions import WAKE_CHANNEL
+from midwatch.timeline.announce import announce_status
 from midwatch.timeline.flush import Flusher
 from midwatch.timeline.hub import Hub
 from midwatch.timeline.listen import listen
+from midwatch.timeline.warnings import Warnings
+from midwatch.tools.sightings import Sightings
+from midwatch.upkeep.index_documents import keep_indexing
 
 _SPARE_CONNECTIONS = 10
 
@@ -47,10 +51,20 @@ class Service:
     hub: Hub
     worker: Worker
     intake: Intake
+    config: Config
+    sightings: Sightings
 
     @property
     def state(self) -> State:
-        return State(store=self.store, flusher=self.flusher, hub=self.hub, intake=self.intake, worker=self.worker)
+        return State(
+            store=self.store,
+            flusher=self.flusher,
+            hub=self.hub,
+            intake=self.intake,
+            worker=self.worker,
+            config=self.config,
+            sightings=self.sightings,
+        )
 
     def hear_wake(self, payload: str) -> None:
         kind, _, session = payload.partition(":")
@@ -63,7 +77,7 @@ class Service:
         """After the listening connection was away, anything may have been said."""
         self.worker.wake()
         self.worker.poke_all()
-        self.hub.sweep()
+        self.hub.miss()
 
     async def run(self) -> None:
         """Works until drained; then everything that was committed has been told."""
@@ -71,6 +85,8 @@ class Service:
             background = [
                 group.create_task(self.flusher.run(), name="flusher"),
                 group.create_task(self.hub.run(), name="hub"),
+                group.create_task(self.intake.waker.run(self.store), name="waker"),
+                group.create_task(keep_indexing(self.store), name="indexing"),
                 group.create_task(
                     listen(
                         self.store,
@@ -119,14 +135,24 @@ async def open_service(plan: Plan) -> AsyncGenerator[Service]:
             environ=plan.environ,
             secret_names=frozenset(p.api_key_env for p in config.providers.values() if p.api_key_env),
             limits=plan.limits,
+            sightings=Sightings(_standing_warnings(config)),
         )
         yield Service(
             store=store,
             flusher=flusher,
             hub=Hub(store),
             worker=_build_worker(plan, means),
-            intake=Intake(store=store, config=config, mask=alert_mask(config)),
+            intake=Intake(store=store, flusher=flusher, config=config, mask=alert_mask(config)),
+            config=config,
+            sightings=means.sightings,
         )
+
+
+def _standing_warnings(config: Config) -> Warnings:
+    warnings = Warnings()
+    if config.warnings:
+        warnings.put_up("configuration", "the configuration was read with warnings", details="\n".join(config.warnings))
+    return warnings
 
 
 def _build_worker(plan: Plan, means: Means) -> Worker:
@@ -141,6 +167,7 @@ def _build_worker(plan: Plan, means: Means) -> Worker:
 
     def tell_claimed(lease: Lease) -> None:
         means.flusher.advance(lease.session_id, lease.claim.feed_seq)
+        announce_status(means.flusher, lease.session_id, lease.claim.status)
 
     return Worker(
         store=means.store,

@@ -14,6 +14,7 @@ import httpx
 import uvicorn
 
 from midwatch.api.app import create_app
+from midwatch.api.server import server_settings
 from midwatch.api.state import State
 from midwatch.config.env import read_env
 from midwatch.config.load import load_config
@@ -90,19 +91,21 @@ def _chain(name: str) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def open_edge(folder: Path, dsn: str, *, hosts: Sequence[str] = ()) -> AsyncGenerator[Edge]:
+async def open_edge(folder: Path, dsn: str, **settings: Any) -> AsyncGenerator[Edge]:
     """Nothing works on sessions before the service is run."""
     env = read_env({"DATABASE_URL": dsn, "MIDWATCH_HOME": str(folder)})
     plan = Plan(config=load_config(folder, environ={}), env=env, environ=os.environ)
-    async with open_service(plan) as service, serve_state(service.state, hosts=hosts) as (http, port):
+    async with open_service(plan) as service, serve_state(service.state, **settings) as (http, port):
         yield Edge(service=service, store=service.store, http=http, port=port)
 
 
 @asynccontextmanager
-async def serve_state(state: State, *, hosts: Sequence[str] = ()) -> AsyncGenerator[tuple[httpx.AsyncClient, int]]:
-    settings = uvicorn.Config(create_app(state, hosts=hosts), log_config=None, access_log=False, lifespan="off")
-    server = _Server(settings)
+async def serve_state(state: State, **settings: Any) -> AsyncGenerator[tuple[httpx.AsyncClient, int]]:
+    """`settings` are those of `create_app`."""
+    app = create_app(state, **settings)
+    server = _Server(server_settings(app))
     with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         port = listener.getsockname()[1]
         async with asyncio.TaskGroup() as group:
             group.create_task(server.serve(sockets=[listener]))

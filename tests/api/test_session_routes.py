@@ -19,7 +19,9 @@ SESSION_KEYS = {
     *("executive_summary", "executive_summary_error", "created_at", "started_at", "completed_at", "duration_ms"),
     *("current_stage_index", "current_stage_id", "waiting_for", "attempts", "resumed_at", "warnings"),
     *("unverified_targets", "total_stages", "completed_stages", "failed_stages", "input_tokens", "output_tokens"),
-    *("total_tokens", "llm_interaction_count", "mcp_interaction_count", "stages"),
+    *("total_tokens", "llm_interaction_count", "mcp_interaction_count", "stages", "runbook_url", "chat_enabled"),
+    *("slack_message_fingerprint", "mcp_selection", "chat_id", "chat_message_count", "has_parallel_stages"),
+    "cost_estimation_enabled",
 }
 STAGE_KEYS = {
     *("id", "stage_name", "stage_index", "stage_type", "status", "parallel_type", "expected_agent_count"),

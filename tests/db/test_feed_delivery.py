@@ -301,6 +301,7 @@ async def test_no_part_of_a_text_is_sent_after_the_whole(clean_store: Store) -> 
     hub, flusher = Hub(clean_store, sweep_interval=3600), Flusher(clean_store)
     whole, other = new_stream(fence), new_stream(fence)
     async with running(hub), hub.subscribe(fence.session_id) as subscription:
+        await settle(flusher, fence, subscription)
         for stream in (whole, other):
             flusher.open_stream(stream)
             flusher.stream(stream, "part")
@@ -308,9 +309,60 @@ async def test_no_part_of_a_text_is_sent_after_the_whole(clean_store: Store) -> 
         flusher.advance(fence.session_id, await commit_events(clean_store, fence))
         await flusher.flush()
         items = await take(subscription, 3)
-    assert describe(items) == [3, "created", "part"]
+    assert describe(items) == ["created", "part", 4]
     told = [json.decode(item.data).get("event_id") for item in items if isinstance(item, FeedItem)]
-    assert told[1:] == [str(other.event_id)] * 2
+    assert told[:2] == [str(other.event_id)] * 2
+
+
+async def test_what_was_said_before_a_commit_is_told_before_it(clean_store: Store) -> None:
+    fence = await add_running(clean_store)
+    hub, flusher, stream = Hub(clean_store, sweep_interval=3600), Flusher(clean_store), new_stream(fence)
+    async with running(hub), hub.subscribe(fence.session_id) as subscription:
+        await settle(flusher, fence, subscription)
+        flusher.stream(stream, "one")
+        flusher.advance(fence.session_id, await commit_events(clean_store, fence))
+        flusher.stream(stream, "two")
+        flusher.advance(fence.session_id, await commit_events(clean_store, fence, 2))
+        flusher.stream(stream, "three")
+        await flusher.flush()
+        assert describe(await take(subscription, 6)) == ["one", 4, "two", 5, 6, "three"]
+
+
+async def settle(flusher: Flusher, fence: Fence, subscription: Subscription) -> None:
+    """Whoever joins is brought up to date by a sweep; from here on only notifications are left."""
+    flusher.advance(fence.session_id, await commit_events(flusher.store, fence))
+    await flusher.flush()
+    assert await take_until(subscription, 3) == [3]
+
+
+async def test_what_is_said_of_all_sessions_is_told_to_who_watches_them_all_and_to_nobody_else(
+    clean_store: Store,
+) -> None:
+    fence = await add_running(clean_store)
+    hub, flusher = Hub(clean_store, sweep_interval=0.01), Flusher(clean_store)
+    async with running(hub), hub.subscribe(fence.session_id) as one:
+        with hub.subscribe_all() as everything, hub.subscribe_all() as slow:
+            slow.limit = 2
+            for number in range(3):
+                flusher.broadcast(fence.session_id, {"type": "session.status", "delta": str(number)})
+            await flusher.flush()
+            assert describe(await take(everything, 3)) == ["0", "1", "2"]
+            assert describe(await take(slow, 1)) == ["overflow"]
+            hub.miss()
+            assert describe(await take(everything, 1)) == ["overflow"]
+            assert set(list_topics(hub)) == {fence.session_id, UUID(int=0)}
+        await commit_events(clean_store, fence)
+        assert describe(await take(one, 1)) == [3]
+        assert list_topics(hub) == [fence.session_id]
+
+
+async def test_who_is_ahead_of_the_database_is_told_to_start_over(clean_store: Store) -> None:
+    fence = await add_running(clean_store)
+    hub = Hub(clean_store, sweep_interval=0.01)
+    async with running(hub, listening=False), hub.subscribe(fence.session_id, after=9) as subscription:
+        assert await take(subscription, 1) == [Overflow()]
+        await commit_events(clean_store, fence)
+        assert await take_until(subscription, 3) == [3]
 
 
 async def test_a_large_flush_is_sent_in_several_notifications_and_loses_nothing(clean_store: Store) -> None:

@@ -211,6 +211,15 @@ def test_an_address_that_others_reach_needs_an_explicit_word(home: Path) -> None
     assert not home.exists()
 
 
+def test_a_trusted_proxy_must_be_a_network(home: Path) -> None:
+    given = run("serve", "--example", "--trusted-proxy", "proxy.example", home=home)
+    assert given.returncode == 2
+    assert "--trusted-proxy" in given.stderr
+    assert "such as 10.0.0.0/8" in given.stderr
+    result = run("serve", "--example", home=home, MIDWATCH_TRUSTED_PROXIES="10.0.0.0/40")
+    assert_one_sentence(result, status=2, words="MIDWATCH_TRUSTED_PROXIES")
+
+
 def test_an_address_that_is_none_is_said_to_be_unknown(home: Path) -> None:
     result = run("serve", "--example", "--no-authentication", "--host", "watch.invalid", home=home)
     assert result.returncode == 1

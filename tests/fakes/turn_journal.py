@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from midwatch.agent.journal import Reply
 from midwatch.domain.errors import MidwatchError
 from midwatch.domain.messages import AssistantMessage, Message, UserMessage
+from midwatch.domain.timeline import Phase
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,8 +23,13 @@ class FakeTurnJournal:
     failures: list[FailedCall] = field(default_factory=list[FailedCall])
     streamed: list[str] = field(default_factory=list[str])
     thought: list[str] = field(default_factory=list[str])
+    phases: list[Phase] = field(default_factory=list[Phase])
     failure: MidwatchError | None = None
     """Raised instead of the next commit."""
+
+    def show_phase(self, phase: Phase, message: str) -> None:
+        assert message
+        self.phases.append(phase)
 
     def stream_text(self, delta: str) -> None:
         self.streamed.append(delta)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from midwatch.domain.messages import Usage
-from midwatch.domain.timeline import InteractionType
+from midwatch.domain.timeline import InteractionType, Phase
 from midwatch.domain.tools import ToolCall
 
 
@@ -24,6 +24,10 @@ class Reply:
 
 
 class TurnJournal(Protocol):
+    def show_phase(self, phase: Phase, message: str) -> None:
+        """What the agent is busy with, for whoever watches; it is journalled nowhere."""
+        ...
+
     def stream_text(self, delta: str) -> None:
         """Shows text as it comes; nothing is journalled yet."""
         ...

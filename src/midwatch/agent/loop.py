@@ -15,7 +15,7 @@ from midwatch.agent.journal import Reply, TurnJournal
 from midwatch.agent.outcome import Concluded, Failed, Outcome, TimedOut
 from midwatch.agent.prompts.render import render_conclude_now, render_say_something
 from midwatch.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
-from midwatch.domain.timeline import InteractionType
+from midwatch.domain.timeline import InteractionType, Phase
 from midwatch.domain.tools import ToolCall, ToolDefinition, ToolResult
 from midwatch.llm.model import Model
 from midwatch.tools.gate import Gate
@@ -72,6 +72,7 @@ class Agent:
             iteration=self._iterations() + 1,
             interaction_type=interaction_type,
         )
+        self._show_asking(question)
         reply = await ask(question, model=self.model, journal=self.journal, budget=self.budget)
         if isinstance(reply, Reply):
             self.messages.append(
@@ -84,9 +85,18 @@ class Agent:
             )
         return reply
 
+    def _show_asking(self, question: Question) -> None:
+        if question.is_last:
+            self.journal.show_phase(Phase.CONCLUDING, "Asking for a conclusion")
+        else:
+            self.journal.show_phase(
+                Phase.INVESTIGATING, f"Iteration {question.iteration} of {self.budget.max_iterations}"
+            )
+
     async def _act(self, calls: Sequence[ToolCall]) -> None:
         """Neighbouring reads side by side, writes one after another, results in the order of the calls."""
         for group in group_calls(calls, self.tools.kind_of):
+            self.journal.show_phase(Phase.GATHERING_INFO, f"Calling {', '.join(call.name for call in group)}")
             for call, result in zip(group, await self._call_all(group), strict=True):
                 self.messages.append(
                     ToolMessage(

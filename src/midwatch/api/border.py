@@ -4,27 +4,30 @@ A browser sends requests to loopback on behalf of any page it shows. Names in Ho
 turned away, so that neither a foreign page nor a rebound name can post an alert or cancel a session.
 """
 
+import asyncio
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 BODY_LIMIT = 2 * 1024 * 1024
+BODY_SECONDS = 30.0
+"""In which a request must have delivered its body."""
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _AUTHORITY = re.compile(r"(?:\[(?P<address>[0-9a-f:.]+)\]|(?P<name>[0-9a-z._-]+))(?::[0-9]{1,5})?")
 _TOO_LARGE = f"a body may have {BODY_LIMIT} bytes"
-_SECURITY_HEADERS = {
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
-    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
-}
+_SECURITY_HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +40,9 @@ class _Rejection:
 class Border:
     """ASGI middleware. `hosts` are the names beyond loopback under which this service may be addressed."""
 
-    def __init__(self, app: ASGIApp, *, hosts: Collection[str] = ()) -> None:
+    def __init__(self, app: ASGIApp, *, hosts: Collection[str] = (), body_seconds: float = BODY_SECONDS) -> None:
         self._app = app
+        self._body_seconds = body_seconds
         self._names = {_name_in(host.lower()) or host.lower() for host in hosts} - LOOPBACK
         self._hosts = LOOPBACK | self._names
 
@@ -46,14 +50,18 @@ class Border:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        send = _with_security_headers(send)
+        if scope["type"] == "http":
+            send = _with_security_headers(send)
         rejection = self._examine(scope, Headers(scope=scope))
         if rejection is None:
-            await self._app(scope, _Metered(receive), send)
+            await self._app(scope, self._meter(scope, receive), send)
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008, "reason": rejection.message})
         else:
             await answer_error(rejection.status, code=rejection.code, message=rejection.message)(scope, receive, send)
+
+    def _meter(self, scope: Scope, receive: Receive) -> Receive:
+        return _Metered(receive, self._body_seconds) if scope["type"] == "http" else receive
 
     def _examine(self, scope: Scope, headers: Headers) -> _Rejection | None:
         host = headers.get("host", "").lower()
@@ -100,7 +108,7 @@ def _examine_body(headers: Headers) -> _Rejection | None:
 def _with_security_headers(send: Send) -> Send:
     async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
-            MutableHeaders(scope=message).update(_SECURITY_HEADERS)
+            message["headers"] = [*message.get("headers", ()), *_SECURITY_HEADERS]
         await send(message)
 
     return send_with_headers
@@ -113,13 +121,29 @@ class BodyTooLarge(HTTPException):
         super().__init__(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, _TOO_LARGE)
 
 
+class BodyTooSlow(HTTPException):
+    """The rest of the body is not waited for, so the connection cannot carry another request."""
+
+    def __init__(self) -> None:
+        message = "the body did not arrive in time"
+        super().__init__(HTTPStatus.REQUEST_TIMEOUT, message, headers={"Connection": "close"})
+
+
 class _Metered:
-    def __init__(self, receive: Receive) -> None:
+    def __init__(self, receive: Receive, seconds: float) -> None:
         self._receive = receive
         self._seen = 0
+        self._deadline: float | None = asyncio.get_running_loop().time() + seconds
+        """None once the body is whole: what comes then is a client that leaves, at any time."""
 
     async def __call__(self) -> Message:
-        message = await self._receive()
+        try:
+            async with asyncio.timeout_at(self._deadline):
+                message = await self._receive()
+        except TimeoutError:
+            raise BodyTooSlow from None
+        if not message.get("more_body", False):
+            self._deadline = None
         self._seen += len(message.get("body", b""))
         if self._seen > BODY_LIMIT:
             raise BodyTooLarge

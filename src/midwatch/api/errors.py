@@ -1,5 +1,6 @@
 """Our errors as status codes and sentences, in one shape; inner rooms know none of it."""
 
+import re
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
@@ -11,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from midwatch.api.body import KEY_TWICE
 from midwatch.api.border import answer_error
 from midwatch.domain.errors import Conflict, Invalid, NotFound, Rejected, StoreUnavailable, TooLarge
 from midwatch.kit.json import clean_text
@@ -35,8 +37,21 @@ _COMPLAINTS = {
     "extra_forbidden": "is not a field of this request",
     "missing": "is missing",
     "string_type": "must be text",
+    "string_too_short": "must not be empty",
+    "list_type": "must be a list",
+    "too_short": "must not be empty",
+    "bool_type": "must be true or false",
+    "model_attributes_type": "must be an object",
     "uuid_parsing": "must be a UUID",
+    "int_parsing": "must be a whole number",
+    "int_parsing_size": "must be a whole number of reasonable size",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
+    "string_too_long": "may have {max_length} characters",
+    "enum": "must be one of the allowed words",
+    "value_error": "{error}",
 }
+_QUOTED = re.compile(r"'([^']*)'")
 _LONGEST_NAME = 100
 
 log = structlog.get_logger()
@@ -68,8 +83,19 @@ async def _malformed(_: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101 -- registered for this class
     first = error.errors()[0]
     field = _field(first)
-    message = f"{field}: {_COMPLAINTS.get(first['type'], first['msg'])}" if field else _complain_of_body(first)
-    return answer_error(HTTPStatus.BAD_REQUEST, message=message, code=Invalid.code, field=field)
+    message = f"{field}: {_complain(first)}" if field else _complain_of_body(first)
+    return answer_error(
+        HTTPStatus.BAD_REQUEST, message=message, code=Invalid.code, field=field, allowed=_allowed(first)
+    )
+
+
+def _complain(problem: Mapping[str, Any]) -> str:
+    known = _COMPLAINTS.get(problem["type"])
+    return problem["msg"] if known is None else known.format_map(problem.get("ctx", {}))
+
+
+def _allowed(problem: Mapping[str, Any]) -> list[str]:
+    return _QUOTED.findall(problem["ctx"]["expected"]) if problem["type"] == "enum" else []
 
 
 def _field(problem: Mapping[str, Any]) -> str | None:
@@ -79,10 +105,12 @@ def _field(problem: Mapping[str, Any]) -> str | None:
 
 
 def _complain_of_body(problem: Mapping[str, Any]) -> str:
-    match problem["type"]:
-        case "json_invalid" | "string_unicode":
+    match problem:
+        case {"type": "json_invalid", "ctx": {"error": reason}} if reason == KEY_TWICE:
+            return KEY_TWICE
+        case {"type": "json_invalid" | "string_unicode"}:
             return _MESSAGES[HTTPStatus.BAD_REQUEST]
-        case "missing":
+        case {"type": "missing"}:
             return "the body is missing: send a JSON object"
         case _:
             return "the body must be a JSON object"
@@ -104,6 +132,9 @@ class LastResort:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
         answered = False
 
         async def watch(message: Message) -> None:
@@ -115,7 +146,7 @@ class LastResort:
             await self._app(scope, receive, watch)
         except Exception:
             # A boundary: one request that fails must not look like anything but a failed request.
-            if scope["type"] != "http" or answered:
+            if answered:
                 raise
             log.exception("request_crashed", method=scope["method"], path=scope["path"])
             message = "something is wrong with Midwatch itself; its log says more"

@@ -4,17 +4,12 @@ from datetime import datetime
 from typing import Any, Literal, Self
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
+from midwatch.domain.runbook import without_query
 from midwatch.domain.session import SessionStatus, WorkStatus
+from midwatch.store.driver import Row
 from midwatch.store.readings import SessionReading
-
-
-class AlertIn(BaseModel):
-    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
-
-    data: str = Field(description="The alert, as free text")
-    alert_type: str | None = Field(default=None, description="Picks the chain; the configured default when missing")
 
 
 class ErrorOut(BaseModel):
@@ -22,12 +17,6 @@ class ErrorOut(BaseModel):
     code: str | None = Field(default=None, description="Stable; programs branch on it")
     field: str | None = Field(default=None, description="The field it is about")
     allowed: list[str] | None = Field(default=None, description="What the field may be")
-
-
-class AlertAccepted(BaseModel):
-    session_id: UUID
-    status: Literal["queued"] = "queued"
-    message: str = "Alert accepted"
 
 
 class CancelOut(BaseModel):
@@ -85,6 +74,9 @@ class SessionOut(BaseModel):
     final_analysis: str | None
     executive_summary: str | None
     executive_summary_error: str | None
+    runbook_url: str | None
+    slack_message_fingerprint: str | None
+    mcp_selection: dict[str, Any] | None
     created_at: datetime
     started_at: datetime | None
     completed_at: datetime | None
@@ -96,6 +88,11 @@ class SessionOut(BaseModel):
     resumed_at: list[datetime]
     warnings: list[str]
     unverified_targets: list[str]
+    chat_enabled: bool = False
+    chat_id: UUID | None
+    chat_message_count: int
+    has_parallel_stages: bool
+    cost_estimation_enabled: bool = False
     total_stages: int
     completed_stages: int
     failed_stages: int
@@ -110,11 +107,14 @@ class SessionOut(BaseModel):
     def from_reading(cls, reading: SessionReading) -> Self:
         stages = [_stage(row, reading) for row in reading.stages]
         executions = [execution for stage in stages for execution in stage.executions]
+        runbook = reading.session["runbook_url"]
         return cls.model_validate(
             reading.session
             | {
                 "id": reading.session["session_id"],
+                "runbook_url": runbook and without_query(runbook),
                 "resumed_at": list(reading.resumed_at),
+                "has_parallel_stages": any(stage.parallel_type is not None for stage in stages),
                 "completed_stages": sum(stage.status is WorkStatus.COMPLETED for stage in stages),
                 "failed_stages": sum(stage.status is WorkStatus.FAILED for stage in stages),
                 "input_tokens": sum(e.input_tokens for e in executions),
@@ -132,6 +132,44 @@ def _stage(row: dict[str, Any], reading: SessionReading) -> StageOut:
     return StageOut.model_validate(
         row | {"id": row["stage_id"], "executions": [ExecutionOut.from_row(e) for e in executions]}
     )
+
+
+class SessionStatusOut(BaseModel):
+    id: UUID
+    status: SessionStatus
+    final_analysis: str | None
+    executive_summary: str | None
+    error_message: str | None
+
+
+class ChainStatistics(BaseModel):
+    total_stages: int
+    completed_stages: int
+    failed_stages: int
+    current_stage_index: int | None
+
+
+class SessionSummaryOut(BaseModel):
+    session_id: UUID
+    total_interactions: int
+    llm_interactions: int
+    mcp_interactions: int
+    input_tokens: int
+    output_tokens: int
+    total_tokens: int
+    total_duration_ms: int | None
+    chain_statistics: ChainStatistics
+
+    @classmethod
+    def from_row(cls, row: Row) -> Self:
+        return cls.model_validate(
+            dict(row)
+            | {
+                "total_interactions": row["llm_interactions"] + row["mcp_interactions"],
+                "total_tokens": row["input_tokens"] + row["output_tokens"],
+                "chain_statistics": dict(row),
+            }
+        )
 
 
 class DatabaseCheck(BaseModel):
@@ -154,4 +192,9 @@ class HealthChecks(BaseModel):
 class HealthOut(BaseModel):
     status: Literal["healthy", "degraded", "unhealthy"]
     version: str
+    checks: HealthChecks
+
+
+class ReadyOut(BaseModel):
+    ready: bool
     checks: HealthChecks

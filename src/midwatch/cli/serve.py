@@ -1,6 +1,7 @@
 """`midwatch serve`: one replica in the foreground."""
 
 import asyncio
+import ipaddress
 import os
 import sys
 from collections.abc import Callable
@@ -12,6 +13,15 @@ import click
 from midwatch.domain.errors import MidwatchError, Misconfigured
 
 _EXAMPLE = Path(__file__).parent / "example"
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+def _parse_networks(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> tuple[Network, ...]:
+    try:
+        return tuple(ipaddress.ip_network(network) for network in given)
+    except ValueError as error:
+        raise click.BadParameter("expected a network such as 10.0.0.0/8") from error
 
 
 @click.command(short_help="Serve the API and investigate alerts.")
@@ -36,6 +46,14 @@ _EXAMPLE = Path(__file__).parent / "example"
     "Can be given several times.",
 )
 @click.option(
+    "--trusted-proxy",
+    multiple=True,
+    callback=_parse_networks,
+    metavar="CIDR",
+    help="Believe peers of this network who sends a request (X-Forwarded-User and the like). Can be given several "
+    "times. Default: the variable MIDWATCH_TRUSTED_PROXIES. Programs on this machine are always believed.",
+)
+@click.option(
     "--no-authentication",
     is_flag=True,
     help="Listen where other machines can reach us, although nobody is asked who they are.",
@@ -47,6 +65,7 @@ def serve(
     host: str | None,
     port: int | None,
     allow_host: tuple[str, ...],
+    trusted_proxy: tuple[Network, ...],
     no_authentication: bool,
 ) -> None:
     """Run one replica in the foreground: the API, and workers that investigate alerts.
@@ -69,6 +88,7 @@ def serve(
         host=host,
         port=port,
         allow_hosts=allow_host,
+        trusted_proxies=trusted_proxy,
         no_authentication=no_authentication,
     )
     sys.exit(_run(lambda: asyncio.run(run_replica(options, os.environ))))

@@ -1,5 +1,6 @@
 """What the process is told by its environment. Our own names win over TARSy's; an empty variable counts as unset."""
 
+import ipaddress
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,6 +18,8 @@ _LEVEL_ALIASES = {"warn": "warning"}
 _FORMATS = ("text", "json")
 _LAST_PORT = 65535
 
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Env:
@@ -32,6 +35,8 @@ class Env:
     log_format: str | None
     """None: JSON unless a person watches."""
     config_dir: Path | None
+    trusted_proxies: tuple[Network, ...] = ()
+    """Peers that may say who sends a request; programs on this machine always may."""
 
 
 def read_env(environ: Mapping[str, str]) -> Env:
@@ -46,6 +51,7 @@ def read_env(environ: Mapping[str, str]) -> Env:
         log_level=reading.choice("LOG_LEVEL", _LEVELS, aliases=_LEVEL_ALIASES) or "info",
         log_format=reading.choice("LOG_FORMAT", _FORMATS),
         config_dir=Path(given).expanduser() if (given := reading.text("CONFIG_DIR")) else None,
+        trusted_proxies=reading.networks("MIDWATCH_TRUSTED_PROXIES"),
     )
     if reading.problems:
         raise Misconfigured(reading.problems)
@@ -73,6 +79,14 @@ class _Reading:
                 self.problems.append(f"{name}: expected a port number up to {_LAST_PORT}")
                 return default
         return default
+
+    def networks(self, name: str) -> tuple[Network, ...]:
+        given = [part.strip() for part in (self.text(name) or "").split(",")]
+        try:
+            return tuple(ipaddress.ip_network(part) for part in given if part)
+        except ValueError:
+            self.problems.append(f"{name}: expected networks such as 10.0.0.0/8, separated by commas")
+            return ()
 
     def choice(
         self, name: str, choices: tuple[str, ...], *, aliases: Mapping[str, str] = MappingProxyType({})

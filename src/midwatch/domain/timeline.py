@@ -46,6 +46,18 @@ class InteractionType(StrEnum):
     FORCED_CONCLUSION = "forced_conclusion"
 
 
+class Phase(StrEnum):
+    """What an execution is busy with."""
+
+    INVESTIGATING = "investigating"
+    REMEDIATING = "remediating"
+    GATHERING_INFO = "gathering_info"
+    DISTILLING = "distilling"
+    CONCLUDING = "concluding"
+    SYNTHESIZING = "synthesizing"
+    FINALIZING = "finalizing"
+
+
 class EventType(StrEnum):
     """What a subscriber of the feed is told."""
 

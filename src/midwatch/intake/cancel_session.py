@@ -7,6 +7,7 @@ from midwatch.domain.errors import Conflict, NotFound, StoreUnavailable
 from midwatch.domain.session import SessionStatus
 from midwatch.store.engine import Store
 from midwatch.store.sessions import request_cancel, wake_owner
+from midwatch.timeline.announce import announce_status
 from midwatch.timeline.flush import Flusher
 
 
@@ -20,6 +21,7 @@ async def cancel_session(store: Store, flusher: Flusher, session_id: UUID) -> Se
         raise Conflict(f"the session has ended already: it is {request.before}")
     if request.seq is not None:
         flusher.advance(session_id, request.seq)
+        announce_status(flusher, session_id, request.after)
     if request.after is SessionStatus.CANCELLING:
         await _wake(store, session_id)
     return request.after

@@ -1,20 +1,29 @@
-"""An alert becomes a pending session: checked, masked and stored in one transaction, and only then accepted."""
+"""An alert becomes a pending session: checked, masked and stored in one statement, and only then accepted."""
 
-from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from uuid import UUID
 
 from midwatch.config.chains import Chain
 from midwatch.config.load import Config
-from midwatch.domain.errors import Invalid, StoreUnavailable, TooLarge
+from midwatch.domain.errors import Conflict, Invalid, StoreUnavailable, TooLarge
+from midwatch.domain.runbook import ALLOWED_DOMAINS, check_runbook_url
+from midwatch.domain.selection import McpSelection
+from midwatch.domain.session import SessionStatus
+from midwatch.intake.repeated import check_key, digest_request
+from midwatch.intake.wake import Waker
 from midwatch.kit.ids import new_id
+from midwatch.kit.json import clean_text
 from midwatch.masking.mask import MaskedAlert, compile_mask, mask_alert
+from midwatch.store.driver import Tx
 from midwatch.store.engine import Store
-from midwatch.store.sessions import NewSession, insert_session, wake_workers
+from midwatch.store.sessions import NewSession, find_repeated, insert_session
+from midwatch.timeline.announce import announce_status
+from midwatch.timeline.flush import Flusher
 
 ALERT_LIMIT = 1024 * 1024
+_ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,39 +31,84 @@ class Alert:
     data: str
     alert_type: str | None
     author: str
+    runbook: str | None = None
+    selection: McpSelection | None = None
+    selection_field: str = "mcp"
+    """What the sender called the selection."""
+    slack_message_fingerprint: str | None = None
+    idempotency_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acceptance:
+    session_id: UUID
+    is_repeat: bool = False
+    """The same request was accepted before, under the same key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intake:
     store: Store
+    flusher: Flusher
     config: Config
     mask: Callable[[str], MaskedAlert]
+    runbook_domains: tuple[str, ...] = ALLOWED_DOMAINS
+    waker: Waker = field(default_factory=Waker)
 
     async def submit(self, alert: Alert) -> UUID:
-        """The id of the new session. Raises Invalid, TooLarge, and StoreUnavailable when storing was not confirmed."""
+        """The id of the session. Raises as `accept` does."""
+        return (await self.accept(alert)).session_id
+
+    async def accept(self, alert: Alert) -> Acceptance:
+        """Raises Invalid, TooLarge, Conflict, and StoreUnavailable when storing was not confirmed."""
+        self._check(alert)
+        new = self._prepare(alert)
+        async with self.store.connect() as tx:
+            acceptance = await _store(tx, new)
+        if not acceptance.is_repeat:
+            announce_status(self.flusher, new.session_id, SessionStatus.PENDING)
+            self.waker.wake()
+        return acceptance
+
+    def _check(self, alert: Alert) -> None:
         _check_data(alert.data)
+        if alert.runbook:
+            check_runbook_url(alert.runbook, domains=self.runbook_domains)
+        if alert.selection is not None:
+            _check_selection(alert.selection, field=alert.selection_field, known=self.config.mcp_servers)
+        if alert.idempotency_key is not None:
+            check_key(alert.idempotency_key)
+
+    def _prepare(self, alert: Alert) -> NewSession:
         alert_type, chain_id, chain = _pick_chain(self.config, alert.alert_type)
         masked = self.mask(alert.data)
-        new = NewSession(
+        return NewSession(
             session_id=new_id(),
             alert_type=alert_type,
             alert_data=masked.text,
             chain_id=chain_id,
             chain=chain.model_dump(mode="json"),
-            author=alert.author,
+            author=clean_text(alert.author),
             warnings=[f"masking pattern {name} failed and was skipped" for name in masked.skipped],
+            mcp_selection=None if alert.selection is None else alert.selection.as_json(),
+            runbook_url=alert.runbook or None,
+            slack_message_fingerprint=alert.slack_message_fingerprint or None,
+            idempotency_key=alert.idempotency_key,
+            request_digest=None if alert.idempotency_key is None else _digest(alert),
         )
-        async with self.store.connect() as tx:
-            await insert_session(tx, new)
-        await _wake(self.store)
-        return new.session_id
 
 
-async def _wake(store: Store) -> None:
-    """The alert is stored: a wake-up that fails only delays it until the next poll."""
-    with suppress(StoreUnavailable):
-        async with store.connect() as tx:
-            await wake_workers(tx)
+async def _store(tx: Tx, new: NewSession) -> Acceptance:
+    for _ in range(_ATTEMPTS):
+        if await insert_session(tx, new):
+            return Acceptance(session_id=new.session_id)
+        earlier = await find_repeated(tx, author=new.author, key=new.idempotency_key)
+        # None when it was purged since: then the key is free again.
+        if earlier is not None and earlier.request_digest != new.request_digest:
+            raise Conflict("this Idempotency-Key was used for another request", field="Idempotency-Key")
+        if earlier is not None:
+            return Acceptance(session_id=earlier.session_id, is_repeat=True)
+    raise StoreUnavailable("a session under the same key comes and goes")
 
 
 def alert_mask(config: Config) -> Callable[[str], MaskedAlert]:
@@ -64,12 +118,37 @@ def alert_mask(config: Config) -> Callable[[str], MaskedAlert]:
     return partial(mask_alert, compile_mask(groups=[masking.pattern_group]))
 
 
+def _digest(alert: Alert) -> bytes:
+    """As it was sent: neither a default nor a mask that changed since makes it another request."""
+    return digest_request(
+        {
+            "data": alert.data,
+            "alert_type": alert.alert_type or None,
+            "runbook": alert.runbook or None,
+            "mcp": None if alert.selection is None else alert.selection.as_json(),
+            "slack_message_fingerprint": alert.slack_message_fingerprint or None,
+        }
+    )
+
+
 def _check_data(data: str) -> None:
     if not data.strip():
         raise Invalid("data must hold the alert's text", field="data")
     size = len(data.encode("utf-8", "surrogatepass"))
     if size > ALERT_LIMIT:
         raise TooLarge(f"data has {size} bytes and may have {ALERT_LIMIT}", field="data")
+
+
+def _check_selection(selection: McpSelection, *, field: str, known: Mapping[str, object]) -> None:
+    if selection.is_empty:
+        raise Invalid("the selection is empty: name servers or native tools, or leave it out", field=field)
+    names = [server.name for server in selection.servers]
+    for index, name in enumerate(names):
+        if name not in known:
+            where = f"{field}.servers.{index}.name"
+            raise Invalid("there is no such MCP server", field=where, allowed=sorted(known))
+        if name in names[:index]:
+            raise Invalid("the server is selected twice", field=f"{field}.servers.{index}.name")
 
 
 def _pick_chain(config: Config, wanted: str | None) -> tuple[str, str, Chain]:

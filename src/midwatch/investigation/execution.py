@@ -14,9 +14,13 @@ from midwatch.config.chains import Chain, Stage, StageAgent
 from midwatch.config.resolve import ExecutionSettings, resolve_execution
 from midwatch.domain.errors import ModelUnavailable, NotFound
 from midwatch.domain.messages import Message, SystemMessage, UserMessage
+from midwatch.domain.runbook import without_query
+from midwatch.domain.selection import McpSelection
 from midwatch.domain.session import WorkStatus
+from midwatch.domain.timeline import Phase
 from midwatch.investigation.means import Means
 from midwatch.investigation.resume import settle_open_calls
+from midwatch.investigation.selection import apply_selection, list_chosen_tools
 from midwatch.kit.ids import new_id
 from midwatch.llm.model import Model
 from midwatch.store.driver import Tx
@@ -30,10 +34,12 @@ from midwatch.store.runs import (
     load_conversation,
 )
 from midwatch.store.sessions import add_warnings
+from midwatch.timeline.announce import announce_execution
 from midwatch.timeline.record import ExecutionRecorder
 from midwatch.timeline.run import RunLog
 from midwatch.tools.workbench import Workbench, open_workbench
 
+_AGENT_INDEX = 0
 _NO_CONVERSATION = Conversation(messages=(), open_calls=(), next_sequence=0, last_text_id=None)
 
 
@@ -47,6 +53,9 @@ class Assignment:
     agent: StageAgent
     alert_type: str
     alert_data: str
+    runbook_url: str | None
+    selection: McpSelection | None
+    """The servers to use instead of the configured ones."""
     earlier: Sequence[tuple[str, str]]
     before: StoredExecution | None
     """The execution as an earlier owner left it."""
@@ -67,9 +76,10 @@ async def run_execution(assignment: Assignment, *, means: Means, run: RunLog) ->
             status=before.status, error=before.error_message, text=before.final_text, text_id=before.final_text_id
         )
     try:
-        settings = resolve_execution(
+        resolved = resolve_execution(
             means.config, assignment.chain, stage=assignment.stage, stage_agent=assignment.agent
         )
+        settings = apply_selection(resolved, assignment.selection, servers=means.config.mcp_servers)
     except NotFound as error:
         return ExecutionEnding(status=WorkStatus.FAILED, error=f"the configuration has changed: {error.message}")
     try:
@@ -77,6 +87,7 @@ async def run_execution(assignment: Assignment, *, means: Means, run: RunLog) ->
     except ModelUnavailable as error:
         return ExecutionEnding(status=WorkStatus.FAILED, error=f"provider {settings.provider_name}: {error}")
     recorder, conversation = await _open_recorder(assignment, settings, model=model, run=run, means=means)
+    announce_execution(run.flusher, recorder.place, agent_index=_AGENT_INDEX, status=WorkStatus.ACTIVE)
     return await _work(assignment, settings, model=model, recorder=recorder, conversation=conversation, means=means)
 
 
@@ -89,7 +100,7 @@ async def _open_recorder(
             execution_id=new_id(),
             stage_id=assignment.stage_id,
             agent_name=settings.agent,
-            agent_index=0,
+            agent_index=_AGENT_INDEX,
             llm_provider=settings.provider_name,
             model_name=model.name,
         )
@@ -127,6 +138,7 @@ async def _work(
         journal=recorder,
         environment=means.environ,
         secret_names=means.secret_names,
+        chosen=list_chosen_tools(assignment.selection),
         refuse_proven_writes=config.tarsy and not config.safety_mode_explicit,
         call_timeout=means.limits.tool_call,
         init_timeout=means.limits.mcp_init,
@@ -134,7 +146,13 @@ async def _work(
         messages = list(conversation.messages) or await _open_conversation(
             assignment, settings, workbench=workbench, recorder=recorder, means=means
         )
-        await workbench.gate.list_tools()
+        tools = await workbench.gate.list_tools()
+        means.sightings.note_unavailable(workbench.unavailable)
+        means.sightings.note_opened(
+            [name for name in settings.servers if name not in workbench.unavailable],
+            tools,
+            all_tools=assignment.selection is None,
+        )
         open_calls, unknown = await settle_open_calls(recorder, conversation.open_calls)
         agent = Agent(
             name=settings.agent,
@@ -166,6 +184,7 @@ async def _open_conversation(
         alert_type=assignment.alert_type,
         alert_data=assignment.alert_data,
         runbook=means.config.defaults.runbook,
+        runbook_url=assignment.runbook_url and without_query(assignment.runbook_url),
         earlier=assignment.earlier,
     )
     if workbench.unavailable:
@@ -219,7 +238,11 @@ async def _store_outcome(outcome: Outcome, recorder: ExecutionRecorder) -> Execu
             final_text_id=ending.text_id,
         )
 
+    recorder.show_phase(Phase.FINALIZING, "Storing the outcome")
     await recorder.run.transact(write)
+    announce_execution(
+        recorder.run.flusher, recorder.place, agent_index=_AGENT_INDEX, status=ending.status, error=ending.error
+    )
     return ending
 
 

@@ -9,6 +9,7 @@ from midwatch.kit.owned import OwnedTasks
 from midwatch.llm.gateway import Gateway
 from midwatch.store.engine import Store
 from midwatch.timeline.flush import Flusher
+from midwatch.tools.sightings import Sightings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,3 +24,4 @@ class Means:
     secret_names: frozenset[str]
     """Variables that hold model keys."""
     limits: Limits = field(default_factory=Limits)
+    sightings: Sightings = field(default_factory=Sightings)

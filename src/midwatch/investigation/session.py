@@ -1,6 +1,7 @@
 """What happens to a claimed session: its chain of stages in order, then exactly one terminal write."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Protocol
 from uuid import UUID
 
@@ -15,8 +16,9 @@ from midwatch.investigation.stage import StageEnding, run_stage
 from midwatch.store.driver import Tx
 from midwatch.store.fence import Fence
 from midwatch.store.leases import Claim
-from midwatch.store.runs import load_run
-from midwatch.store.sessions import Ending, finish_session
+from midwatch.store.runs import OpenExecution, list_open_executions, load_run
+from midwatch.store.sessions import OPEN_WORK_ENDS_AS, Ending, finish_session
+from midwatch.timeline.announce import ExecutionPlace, announce_execution, announce_status
 from midwatch.timeline.run import RunLog
 
 _TERMINAL_WRITE = 30.0
@@ -127,9 +129,11 @@ def _stopped_chain(chain: Chain, index: int, ending: StageEnding) -> Ending:
 async def _finish(held: HeldSession, run: RunLog, ending: Ending) -> None:
     """Only whoever still owns the session writes its end."""
     status = ending.status
+    cut: Sequence[OpenExecution] = ()
 
     async def write(tx: Tx) -> int:
-        nonlocal status
+        nonlocal status, cut
+        cut = await list_open_executions(tx, run.session_id)
         status, seq = await finish_session(tx, run.fence, ending)
         return seq
 
@@ -140,8 +144,19 @@ async def _finish(held: HeldSession, run: RunLog, ending: Ending) -> None:
     except LeaseLost:
         log.info("run_stopped", reason="LeaseLost")
     else:
+        _announce_end(run, status, cut)
         log.info("session_ended", status=status)
     held.ended = True
+
+
+def _announce_end(run: RunLog, status: SessionStatus, cut: Sequence[OpenExecution]) -> None:
+    for execution in cut:
+        place = ExecutionPlace(
+            session_id=run.session_id, stage_id=execution.stage_id, execution_id=execution.execution_id
+        )
+        ended_as = OPEN_WORK_ENDS_AS[status]
+        announce_execution(run.flusher, place, agent_index=execution.agent_index, status=ended_as)
+    announce_status(run.flusher, run.session_id, status)
 
 
 def _forget_cancellation() -> None:

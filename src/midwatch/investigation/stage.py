@@ -11,6 +11,7 @@ from midwatch.investigation.execution import Assignment, ExecutionEnding, run_ex
 from midwatch.investigation.means import Means
 from midwatch.kit.ids import new_id
 from midwatch.store.runs import NewStage, StoredExecution, StoredRun, StoredStage, begin_stage, finish_stage
+from midwatch.timeline.announce import Progress, announce_progress
 from midwatch.timeline.run import RunLog
 
 
@@ -36,6 +37,7 @@ async def run_stage(
     )
     if before is None:
         await run.transact(partial(begin_stage, fence=run.fence, stage=stage))
+    _tell(run, chain, stage, active=1, text=f"Stage {stage.stage_name} has started")
     assignment = Assignment(
         stage_id=stage.stage_id,
         chain=chain,
@@ -43,12 +45,26 @@ async def run_stage(
         agent=chain.stages[index - 1].agents[0],
         alert_type=stored.alert_type,
         alert_data=stored.alert_data,
+        runbook_url=stored.runbook_url,
+        selection=stored.selection,
         earlier=earlier,
         before=_execution_of(before),
     )
     ending = await run_execution(assignment, means=means, run=run)
     await run.transact(partial(finish_stage, fence=run.fence, stage=stage, status=ending.status, error=ending.error))
+    _tell(run, chain, stage, active=0, text=f"Stage {stage.stage_name} is {ending.status}")
     return _stage_ending(ending)
+
+
+def _tell(run: RunLog, chain: Chain, stage: NewStage, *, active: int, text: str) -> None:
+    progress = Progress(
+        stage_name=stage.stage_name,
+        stage_index=stage.stage_index,
+        total_stages=len(chain.stages),
+        active_executions=active,
+        status_text=text,
+    )
+    announce_progress(run.flusher, run.session_id, progress)
 
 
 def _execution_of(stage: StoredStage | None) -> StoredExecution | None:

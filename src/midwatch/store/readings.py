@@ -21,13 +21,16 @@ async def read_session(tx: Tx, session_id: UUID) -> SessionReading | None:
         """
         SELECT s.session_id, s.alert_data, s.alert_type, s.status, s.chain_id, s.author, s.error_message, s.created_at,
                s.started_at, s.completed_at, s.current_stage_index, s.current_stage_id, s.waiting_for, s.warnings,
-               s.unverified_targets, s.executive_summary_error, s.pod_id, l.attempts, l.expires_at AS lease_expires_at,
+               s.unverified_targets, s.executive_summary_error, s.runbook_url, s.slack_message_fingerprint,
+               s.mcp_selection, s.pod_id, l.attempts, l.expires_at AS lease_expires_at, c.chat_id,
+               (SELECT count(*) FROM chat_user_messages m WHERE m.chat_id = c.chat_id) AS chat_message_count,
                f.content AS final_analysis, x.content AS executive_summary,
                (extract(epoch FROM coalesce(s.completed_at, clock_timestamp()) - s.started_at) * 1000)::bigint
                    AS duration_ms,
                jsonb_array_length(s.chain->'stages') AS total_stages
         FROM alert_sessions s
         JOIN session_leases l USING (session_id)
+        LEFT JOIN chats c USING (session_id)
         LEFT JOIN texts f ON f.session_id = s.session_id AND f.text_id = s.final_analysis_text_id
         LEFT JOIN texts x ON x.session_id = s.session_id AND x.text_id = s.executive_summary_text_id
         WHERE s.session_id = $1 AND s.deleted_at IS NULL
@@ -72,7 +75,48 @@ def _decoded(row: Row) -> dict[str, Any]:
     session: dict[str, Any] = dict(row)
     for column in ("warnings", "unverified_targets"):
         session[column] = json.decode(session[column])
+    selection = session["mcp_selection"]
+    session["mcp_selection"] = None if selection is None else json.decode(selection)
     return session
+
+
+async def read_session_status(tx: Tx, session_id: UUID) -> Row | None:
+    return await tx.fetchrow(
+        """
+        SELECT s.session_id AS id, s.status, s.error_message, f.content AS final_analysis,
+               x.content AS executive_summary
+        FROM alert_sessions s
+        LEFT JOIN texts f ON f.session_id = s.session_id AND f.text_id = s.final_analysis_text_id
+        LEFT JOIN texts x ON x.session_id = s.session_id AND x.text_id = s.executive_summary_text_id
+        WHERE s.session_id = $1 AND s.deleted_at IS NULL
+        """,
+        session_id,
+    )
+
+
+async def read_session_statistics(tx: Tx, session_id: UUID) -> Row | None:
+    return await tx.fetchrow(
+        """
+        SELECT s.session_id, s.current_stage_index, jsonb_array_length(s.chain->'stages') AS total_stages,
+               (extract(epoch FROM coalesce(s.completed_at, clock_timestamp()) - s.started_at) * 1000)::bigint
+                   AS total_duration_ms,
+               st.completed_stages, st.failed_stages, l.calls AS llm_interactions, l.input_tokens, l.output_tokens,
+               (SELECT count(*) FROM mcp_interactions m WHERE m.session_id = s.session_id) AS mcp_interactions
+        FROM alert_sessions s
+        CROSS JOIN LATERAL (
+            SELECT count(*) FILTER (WHERE status = 'completed') AS completed_stages,
+                   count(*) FILTER (WHERE status = 'failed') AS failed_stages
+            FROM stages WHERE session_id = s.session_id
+        ) st
+        CROSS JOIN LATERAL (
+            SELECT count(*) AS calls, coalesce(sum(input_tokens), 0) AS input_tokens,
+                   coalesce(sum(output_tokens), 0) AS output_tokens
+            FROM llm_interactions WHERE session_id = s.session_id
+        ) l
+        WHERE s.session_id = $1 AND s.deleted_at IS NULL
+        """,
+        session_id,
+    )
 
 
 async def session_exists(tx: Tx, session_id: UUID) -> bool:

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from midwatch.domain.errors import NotFound
 from midwatch.domain.messages import AssistantMessage, Message, Role, SystemMessage, ToolMessage, UserMessage
+from midwatch.domain.selection import McpSelection
 from midwatch.domain.session import SessionStatus, StageType, WorkStatus
 from midwatch.domain.timeline import EventType
 from midwatch.domain.tools import CallState, ToolCall
@@ -45,6 +46,8 @@ class StoredRun:
     alert_data: str
     chain_id: str
     chain: dict[str, Any]
+    selection: McpSelection | None
+    runbook_url: str | None
     status: SessionStatus
     created_at: datetime
     stages: tuple[StoredStage, ...]
@@ -52,7 +55,7 @@ class StoredRun:
 
 async def load_run(tx: Tx, session_id: UUID) -> StoredRun:
     session = await tx.fetchrow(
-        "SELECT session_id, alert_type, alert_data, chain_id, chain, status, created_at "
+        "SELECT session_id, alert_type, alert_data, chain_id, chain, mcp_selection, runbook_url, status, created_at "
         "FROM alert_sessions WHERE session_id = $1",
         session_id,
     )
@@ -78,10 +81,16 @@ async def load_run(tx: Tx, session_id: UUID) -> StoredRun:
         alert_data=session["alert_data"],
         chain_id=session["chain_id"],
         chain=json.decode(session["chain"]),
+        selection=_selection(session["mcp_selection"]),
+        runbook_url=session["runbook_url"],
         status=SessionStatus(session["status"]),
         created_at=session["created_at"],
         stages=tuple(_stage(row, executions) for row in stages),
     )
+
+
+def _selection(stored: str | None) -> McpSelection | None:
+    return None if stored is None else McpSelection.from_json(json.decode(stored))
 
 
 def _stage(row: Row, executions: Sequence[Row]) -> StoredStage:
@@ -191,6 +200,24 @@ async def begin_execution(tx: Tx, *, fence: Fence, execution: NewExecution) -> i
         execution.model_name,
     )
     return await pass_fence(tx, fence, ())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenExecution:
+    execution_id: UUID
+    stage_id: UUID
+    agent_index: int
+
+
+async def list_open_executions(tx: Tx, session_id: UUID) -> tuple[OpenExecution, ...]:
+    rows = await tx.fetch(
+        """
+        SELECT execution_id, stage_id, agent_index FROM agent_executions
+        WHERE session_id = $1 AND status IN ('pending', 'active') ORDER BY execution_id
+        """,
+        session_id,
+    )
+    return tuple(OpenExecution(**dict(row)) for row in rows)
 
 
 async def finish_execution(

@@ -26,20 +26,31 @@ class NewSession:
     chain: dict[str, Any]
     author: str | None
     warnings: Sequence[str] = ()
+    mcp_selection: dict[str, Any] | None = None
+    runbook_url: str | None = None
+    slack_message_fingerprint: str | None = None
+    idempotency_key: str | None = None
+    """Names the request among all of its author."""
+    request_digest: bytes | None = None
 
 
-async def insert_session(tx: Tx, new: NewSession) -> None:
-    await tx.execute(
+async def insert_session(tx: Tx, new: NewSession) -> bool:
+    """Whole or not at all. False when the author has used the key before; waits for one who is just using it."""
+    done = await tx.execute(
         """
         WITH session AS (
             INSERT INTO alert_sessions
-                (session_id, alert_type, agent_type, alert_data, status, chain_id, chain, author, warnings)
-            VALUES ($1, $2, $2, $3, 'pending', $4, $5::jsonb, $6, $7::jsonb)
+                (session_id, alert_type, agent_type, alert_data, status, chain_id, chain, author, warnings,
+                 mcp_selection, runbook_url, slack_message_fingerprint, idempotency_key, request_digest)
+            VALUES ($1, $2, $2, $3, 'pending', $4, $5::jsonb, $6, $7::jsonb, $8::jsonb, $9, $10, $11, $12)
+            ON CONFLICT (author, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
             RETURNING session_id
         ), lease AS (
             INSERT INTO session_leases (session_id, run_kind) SELECT session_id, 'alert' FROM session
         ), feed AS (
             INSERT INTO session_feeds (session_id, seq) SELECT session_id, 1 FROM session
+        ), mark AS (
+            INSERT INTO unindexed_sessions (session_id) SELECT session_id FROM session
         )
         INSERT INTO events (session_id, seq, type, payload)
         SELECT session_id, 1, 'session.status', '{"status": "pending"}' FROM session
@@ -51,7 +62,26 @@ async def insert_session(tx: Tx, new: NewSession) -> None:
         json.encode_text(new.chain),
         None if new.author is None else json.clean_text(new.author),
         json.encode_text(new.warnings),
+        None if new.mcp_selection is None else json.encode_text(new.mcp_selection),
+        new.runbook_url,
+        None if new.slack_message_fingerprint is None else json.clean_text(new.slack_message_fingerprint),
+        new.idempotency_key,
+        new.request_digest,
     )
+    return done.endswith(" 1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeated:
+    session_id: UUID
+    request_digest: bytes
+
+
+async def find_repeated(tx: Tx, *, author: str | None, key: str | None) -> Repeated | None:
+    row = await tx.fetchrow(
+        "SELECT session_id, request_digest FROM alert_sessions WHERE author = $1 AND idempotency_key = $2", author, key
+    )
+    return None if row is None else Repeated(session_id=row["session_id"], request_digest=row["request_digest"])
 
 
 async def wake_workers(tx: Tx) -> None:
@@ -161,7 +191,7 @@ async def _set_terminal(tx: Tx, fence: Fence, ending: Ending) -> SessionStatus:
     return SessionStatus(status)
 
 
-_OPEN_WORK_ENDS_AS = {
+OPEN_WORK_ENDS_AS = {
     SessionStatus.COMPLETED: WorkStatus.CANCELLED,
     SessionStatus.FAILED: WorkStatus.FAILED,
     SessionStatus.CANCELLED: WorkStatus.CANCELLED,
@@ -171,7 +201,7 @@ _OPEN_WORK_ENDS_AS = {
 
 async def _close_work(tx: Tx, session_id: UUID, status: SessionStatus) -> list[Event]:
     """Children first: what is still open of streams, executions and stages ends as the session does."""
-    ends_as = _OPEN_WORK_ENDS_AS[status]
+    ends_as = OPEN_WORK_ENDS_AS[status]
     streams = await tx.fetch(
         """
         UPDATE timeline_events SET status = $2::text::timeline_state, updated_at = clock_timestamp()
@@ -218,7 +248,10 @@ async def _close_work(tx: Tx, session_id: UUID, status: SessionStatus) -> list[E
 
 async def _post_terminal(tx: Tx, session_id: UUID, status: SessionStatus) -> None:
     await tx.execute(
-        "INSERT INTO outbox (outbox_id, session_id, kind, payload) VALUES ($1, $2, 'session.terminal', $3::jsonb)",
+        """
+        WITH mark AS (INSERT INTO unindexed_sessions (session_id) VALUES ($2))
+        INSERT INTO outbox (outbox_id, session_id, kind, payload) VALUES ($1, $2, 'session.terminal', $3::jsonb)
+        """,
         new_id(),
         session_id,
         json.encode_text({"status": status}),

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from itertools import chain
 from typing import Any
 from uuid import UUID
@@ -20,6 +21,10 @@ from midwatch.kit import json
 from midwatch.kit.clock import Clock, boottime
 from midwatch.store.engine import Store
 from midwatch.store.feed import drop_live_texts, keep_live_texts, notify_feed
+from midwatch.timeline.render import render_timestamp
+
+GLOBAL = UUID(int=0)
+"""Stands where a session's id stands, for what is told to whoever watches all sessions."""
 
 _INTERVAL = 0.025
 _KEEP_INTERVAL = 1.0
@@ -48,8 +53,24 @@ class LiveStream:
 
 @dataclass(slots=True)
 class News:
+    """How far a session's rows are committed, and what was said since."""
+
     seq: int = 0
     transient: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    earlier: list["News"] = field(default_factory=list["News"])
+    """What was said before the last of those commits, in order."""
+
+    def advance(self, seq: int) -> None:
+        if seq <= self.seq:
+            return
+        if self.transient:
+            self.earlier.append(News(self.seq, self.transient))
+            self.transient = []
+        self.seq = seq
+
+    def forget(self, event_id: str) -> None:
+        for part in (*self.earlier, self):
+            part.transient = [event for event in part.transient if event.get("event_id") != event_id]
 
 
 @dataclass(slots=True)
@@ -65,12 +86,15 @@ class Flusher:
 
     def advance(self, session_id: UUID, seq: int) -> None:
         """Rows of this session are committed up to `seq`."""
-        news = self._of(session_id)
-        news.seq = max(news.seq, seq)
+        self._of(session_id).advance(seq)
 
     def send(self, session_id: UUID, event: Mapping[str, Any]) -> None:
         """An event that is not stored; whoever is not watching misses it."""
-        self._of(session_id).transient.append({"session_id": str(session_id), **event})
+        self._of(session_id).transient.append(_stamped(session_id, event))
+
+    def broadcast(self, session_id: UUID, event: Mapping[str, Any]) -> None:
+        """The same to whoever watches all sessions."""
+        self._of(GLOBAL).transient.append(_stamped(session_id, event))
 
     def open_stream(self, stream: LiveStream) -> None:
         self._streams[stream.event_id] = stream
@@ -84,6 +108,7 @@ class Flusher:
                 "event_type": stream.event_type,
                 "status": "streaming",
                 "content": "",
+                "sequence_number": None,
             },
         )
 
@@ -102,8 +127,7 @@ class Flusher:
         """Its whole text is about to be told as a stored event; parts not yet sent would come after it."""
         self._streams.pop(stream.event_id, None)
         if (news := self._news.get(stream.session_id)) is not None:
-            event_id = str(stream.event_id)
-            news.transient = [event for event in news.transient if event.get("event_id") != event_id]
+            news.forget(str(stream.event_id))
         if stream.kept:
             self._over.append(stream.event_id)
             self._pending.set()
@@ -165,6 +189,10 @@ class Flusher:
         return news
 
 
+def _stamped(session_id: UUID, event: Mapping[str, Any]) -> dict[str, Any]:
+    return {"session_id": str(session_id), "timestamp": render_timestamp(datetime.now(UTC)), **event}
+
+
 def pack(news: Mapping[UUID, News]) -> list[str]:
     """As few payloads as fit: each a number, then lists of [session, sequence, transient events].
 
@@ -173,7 +201,8 @@ def pack(news: Mapping[UUID, News]) -> list[str]:
     payloads: list[str] = []
     entries: list[str] = []
     size = _ENVELOPE
-    for entry in (e for session_id, item in news.items() for e in _entries(session_id, item)):
+    parts = ((session_id, part) for session_id, item in news.items() for part in (*item.earlier, item))
+    for entry in (entry for session_id, part in parts for entry in _entries(session_id, part)):
         if entries and size + len(entry.encode()) + 1 > _PAYLOAD_LIMIT:
             payloads.append(_payload(len(payloads), entries))
             entries, size = [], _ENVELOPE

@@ -6,9 +6,10 @@ buffer is dropped and the subscriber is told to catch up. The hub never waits fo
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from typing import Any, Self
 from uuid import UUID
 
 import structlog
@@ -18,6 +19,7 @@ from midwatch.kit import json
 from midwatch.store.driver import Row, Tx
 from midwatch.store.engine import Store
 from midwatch.store.feed import oldest_event, read_events, read_positions
+from midwatch.timeline.flush import GLOBAL
 from midwatch.timeline.render import render_event
 
 CATCHUP_LIMIT = 200
@@ -33,7 +35,14 @@ class FeedItem:
     """One message to a subscriber, ready to be sent. Transient events have no sequence number."""
 
     data: bytes
+    text: str
+    """The same, for those who send text."""
     seq: int | None
+
+    @classmethod
+    def of(cls, event: Mapping[str, Any], *, seq: int | None) -> Self:
+        data = json.encode(event)
+        return cls(data=data, text=data.decode(), seq=seq)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +90,16 @@ class _Topic:
     subscriptions: list[Subscription] = field(default_factory=list[Subscription])
 
 
+_Heard = tuple[UUID, int, Sequence[FeedItem]]
+"""A session, how far its rows are committed, and what was said after them."""
+
+
 @dataclass(slots=True)
 class Hub:
     store: Store
     sweep_interval: float = _SWEEP
     _topics: dict[UUID, _Topic] = field(default_factory=dict[UUID, _Topic])
-    _inbox: deque[tuple[UUID, int, Sequence[bytes]]] = field(default_factory=deque[tuple[UUID, int, Sequence[bytes]]])
+    _inbox: deque[_Heard] = field(default_factory=deque[_Heard])
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
     _sweep_due: bool = False
 
@@ -95,13 +108,19 @@ class Hub:
         for session, seq, transient in json.decode(payload)[1:]:
             session_id = UUID(session)
             if session_id in self._topics:
-                self._inbox.append((session_id, seq, [json.encode(event) for event in transient]))
+                self._inbox.append((session_id, seq, [FeedItem.of(event, seq=None) for event in transient]))
                 self._wake.set()
 
     def sweep(self) -> None:
         """Look at the rows even though nobody said that there is news."""
         self._sweep_due = True
         self._wake.set()
+
+    def miss(self) -> None:
+        """Notifications may have been lost. What has rows is read again; who watches all sessions is told to."""
+        for subscription in self._watchers(GLOBAL):
+            subscription.overflow()
+        self.sweep()
 
     async def run(self) -> None:
         while True:
@@ -124,16 +143,28 @@ class Hub:
         subscription = await self._catch_up(session_id, after)
         # What is committed from here on the hub offers, what was committed meanwhile the sweep brings, and what the
         # subscription has seen already its own position drops.
-        topic = self._topics.setdefault(session_id, _Topic(position=subscription.position))
+        with self._joined(subscription):
+            self.sweep()
+            yield subscription
+
+    @contextmanager
+    def subscribe_all(self) -> Generator[Subscription]:
+        """What is said of all sessions from now on. Nothing of it is stored."""
+        subscription = Subscription(GLOBAL, position=0)
+        with self._joined(subscription):
+            yield subscription
+
+    @contextmanager
+    def _joined(self, subscription: Subscription) -> Generator[None]:
+        topic = self._topics.setdefault(subscription.session_id, _Topic(position=subscription.position))
         topic.position = min(topic.position, subscription.position)
         topic.subscriptions.append(subscription)
-        self.sweep()
         try:
-            yield subscription
+            yield
         finally:
             topic.subscriptions.remove(subscription)
             if not topic.subscriptions:
-                self._topics.pop(session_id, None)
+                self._topics.pop(subscription.session_id, None)
 
     async def _catch_up(self, session_id: UUID, after: int | None) -> Subscription:
         async with self.store.connect() as tx:
@@ -146,17 +177,19 @@ class Hub:
     async def _send_backlog(self, tx: Tx, subscription: Subscription, after: int, position: int) -> None:
         oldest = await oldest_event(tx, subscription.session_id)
         forgotten = position > after if oldest is None else oldest > after + 1
+        # A subscriber of a database that was set back would drop everything up to where it believes to be.
+        ahead = after > position
         rows = await read_events(tx, {subscription.session_id: after}, limit=CATCHUP_LIMIT + 1)
-        if forgotten or len(rows) > CATCHUP_LIMIT:
+        if forgotten or ahead or len(rows) > CATCHUP_LIMIT:
             subscription.position = position
             subscription.overflow()
             return
         for row in rows:
-            subscription.offer(FeedItem(data=json.encode(render_event(row)), seq=row["seq"]))
+            subscription.offer(FeedItem.of(render_event(row), seq=row["seq"]))
 
     async def _deliver(self) -> None:
         """What was heard, in the order it was said: rows up to a notification's position, then its chunks."""
-        inbox, self._inbox = self._inbox, deque[tuple[UUID, int, Sequence[bytes]]]()
+        inbox, self._inbox = self._inbox, deque[_Heard]()
         heard: dict[UUID, int] = {}
         for session_id, seq, _ in inbox:
             heard[session_id] = max(heard.get(session_id, 0), seq)
@@ -168,8 +201,8 @@ class Hub:
         rows = await self._read_rows(heard)
         for session_id, seq, transient in inbox:
             self._offer_rows(session_id, rows, up_to=seq)
-            for data in transient:
-                self._offer(session_id, FeedItem(data=data, seq=None))
+            for item in transient:
+                self._offer(session_id, item)
         for session_id in rows:
             self._offer_rows(session_id, rows, up_to=None)
 
@@ -197,13 +230,15 @@ class Hub:
         waiting = rows.get(session_id, deque())
         while waiting and (up_to is None or waiting[0]["seq"] <= up_to):
             row = waiting.popleft()
-            self._offer(session_id, FeedItem(data=json.encode(render_event(row)), seq=row["seq"]))
+            self._offer(session_id, FeedItem.of(render_event(row), seq=row["seq"]))
 
     def _offer(self, session_id: UUID, item: FeedItem) -> None:
         topic = self._topics.get(session_id)
-        if topic is None:
-            return
-        if item.seq is not None:
+        if topic is not None and item.seq is not None:
             topic.position = max(topic.position, item.seq)
-        for subscription in topic.subscriptions:
+        for subscription in self._watchers(session_id):
             subscription.offer(item)
+
+    def _watchers(self, session_id: UUID) -> Sequence[Subscription]:
+        topic = self._topics.get(session_id)
+        return () if topic is None else topic.subscriptions

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from midwatch.domain.errors import DispatchTooLate
 from midwatch.domain.messages import Role, Usage
-from midwatch.domain.timeline import EventType, InteractionType, TimelineStatus, TimelineType
+from midwatch.domain.timeline import EventType, InteractionType, Phase, TimelineStatus, TimelineType
 from midwatch.domain.tools import CallState, Clearance, ClearedCall, Refusal, ToolCall, ToolResult
 from midwatch.kit.clock import boottime
 from midwatch.kit.ids import new_id
@@ -19,6 +19,7 @@ from midwatch.safety.refusals import render_refusal
 from midwatch.store.calls import NotStarted, Start, start_call
 from midwatch.store.driver import Tx
 from midwatch.store.journal import Batch, LlmInteraction, McpInteraction
+from midwatch.timeline.announce import ExecutionPlace, announce_phase
 from midwatch.timeline.entries import add_entry, add_message, add_requested, add_settled, add_streamed
 from midwatch.timeline.flush import LiveStream
 from midwatch.timeline.run import RunLog
@@ -69,6 +70,13 @@ class ExecutionRecorder:
     _calls: dict[UUID, _CallPlace] = field(default_factory=dict[UUID, _CallPlace])
     _text: LiveStream | None = None
     _thinking: LiveStream | None = None
+
+    @property
+    def place(self) -> ExecutionPlace:
+        return ExecutionPlace(session_id=self.run.session_id, stage_id=self.stage_id, execution_id=self.execution_id)
+
+    def show_phase(self, phase: Phase, message: str) -> None:
+        announce_phase(self.run.flusher, self.place, phase=phase, message=message)
 
     def stream_text(self, delta: str) -> None:
         if self._text is None:

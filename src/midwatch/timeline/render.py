@@ -21,7 +21,7 @@ def render_event(row: Mapping[str, Any]) -> dict[str, Any]:
     event: dict[str, Any] = {
         "type": row["type"],
         "session_id": str(row["session_id"]),
-        "timestamp": _timestamp(row["created_at"]),
+        "timestamp": render_timestamp(row["created_at"]),
         "db_event_id": row["seq"],
     }
     match EventType(row["type"]):
@@ -30,7 +30,7 @@ def render_event(row: Mapping[str, Any]) -> dict[str, Any]:
         case EventType.TIMELINE_COMPLETED:
             event |= _completed(row)
         case EventType.INTERACTION_CREATED:
-            event |= _place(row)
+            event |= _known(_place(row))
             event |= {"interaction_id": str(row["ref"]), "interaction_type": row["interaction_type"]}
         case _:
             event |= json.decode(row["payload"]) if row["payload"] else {}
@@ -50,8 +50,8 @@ def render_timeline_entry(row: Mapping[str, Any]) -> dict[str, Any]:
         "metadata": _metadata(row),
         "llm_interaction_id": _text_or_none(row["llm_interaction_id"]),
         "mcp_interaction_id": _text_or_none(row["mcp_interaction_id"]),
-        "created_at": _timestamp(row["created_at"]),
-        "updated_at": _timestamp(row["updated_at"] or row["created_at"]),
+        "created_at": render_timestamp(row["created_at"]),
+        "updated_at": render_timestamp(row["updated_at"] or row["created_at"]),
     }
 
 
@@ -60,24 +60,30 @@ def _created(row: Mapping[str, Any]) -> dict[str, Any]:
     streamed = row["event_type"] in _STREAMED
     return {
         "event_id": str(row["ref"]),
-        **_place(row),
+        **_known(_place(row)),
         "event_type": row["event_type"],
         "status": TimelineStatus.STREAMING if streamed else row["status"],
         "content": "" if streamed else _shown(row),
-        "metadata": _metadata(row),
+        **_known({"metadata": _metadata(row)}),
         "sequence_number": row["sequence_number"],
     }
 
 
 def _completed(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Where it belongs was said when it was announced."""
     return {
         "event_id": str(row["ref"]),
-        **_place(row),
+        **_known({"parent_execution_id": _text_or_none(row["parent_execution_id"])}),
         "event_type": row["event_type"],
         "status": row["status"],
         "content": _shown(row),
-        "metadata": _metadata(row),
+        **_known({"metadata": _metadata(row)}),
     }
+
+
+def _known(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The wire leaves out what an event does not have."""
+    return {name: value for name, value in fields.items() if value}
 
 
 def _place(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -103,12 +109,17 @@ def _metadata(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _shown(row: Mapping[str, Any]) -> str:
-    content = row["content"] or ""
-    hidden = (row["content_length"] or 0) - len(content)
+    return cut_text(row["content"], row["content_length"])
+
+
+def cut_text(shown: str | None, length: int | None) -> str:
+    """The beginning of a text, and how much more of it there is."""
+    content = shown or ""
+    hidden = (length or 0) - len(content)
     return content if hidden <= 0 else f"{content}\n[… {hidden} more characters are kept in the journal]"
 
 
-def _timestamp(moment: datetime) -> str:
+def render_timestamp(moment: datetime) -> str:
     return moment.isoformat().replace("+00:00", "Z")
 
 
@@ -131,6 +142,6 @@ def render_live_text(row: Mapping[str, Any], session_id: object) -> dict[str, An
         "metadata": {},
         "llm_interaction_id": None,
         "mcp_interaction_id": None,
-        "created_at": _timestamp(row["updated_at"]),
-        "updated_at": _timestamp(row["updated_at"]),
+        "created_at": render_timestamp(row["updated_at"]),
+        "updated_at": render_timestamp(row["updated_at"]),
     }

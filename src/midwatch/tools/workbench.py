@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Collection, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from midwatch.config.mcp import DataMasking, Kinds, McpServer
 from midwatch.config.safety import Safety
@@ -19,8 +20,11 @@ from midwatch.tools.journal import CallJournal
 from midwatch.tools.journaled import Journaled
 from midwatch.tools.masked import Masked
 from midwatch.tools.mcp.server import INIT_SECONDS, open_mcp_server
+from midwatch.tools.selected import Selected
 from midwatch.tools.summarised import Summarised
 from midwatch.tools.toolset import Toolset
+
+_EVERYTHING: Mapping[str, frozenset[str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +42,7 @@ async def open_workbench(
     journal: CallJournal,
     environment: Mapping[str, str],
     secret_names: Collection[str] = (),
+    chosen: Mapping[str, frozenset[str]] = _EVERYTHING,
     refuse_proven_writes: bool = False,
     call_timeout: float = CALL_SECONDS,
     init_timeout: float = INIT_SECONDS,
@@ -45,6 +50,7 @@ async def open_workbench(
     """Opens the servers side by side. One that does not come up is missing from the gate and named as unavailable.
 
     `environment` is ours: each server inherits only what its configuration lets it, and never `secret_names`.
+    `chosen` names the tools to keep of a server that is not to show all it has.
     """
     environments = {
         name: child_environment(server, parent=environment, secret_names=secret_names)
@@ -53,7 +59,7 @@ async def open_workbench(
     async with _opened(servers, environments=environments, init_timeout=init_timeout) as outcomes:
         toolsets = {name: opened for name, opened in outcomes.items() if not isinstance(opened, str)}
         masked = Masked(
-            inner=Combined(toolsets),
+            inner=Selected(inner=Combined(toolsets), chosen=chosen),
             masks={name: build_mask(server.data_masking) for name, server in servers.items()},
             default=build_mask(DataMasking()),
         )

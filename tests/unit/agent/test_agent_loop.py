@@ -12,7 +12,7 @@ from midwatch.agent.outcome import Concluded, Failed, Outcome
 from midwatch.agent.prompts.render import render_conclude_now, render_say_something
 from midwatch.domain.errors import LeaseLost, ModelUnavailable
 from midwatch.domain.messages import AssistantMessage, Message, ToolMessage, Usage, UserMessage
-from midwatch.domain.timeline import InteractionType
+from midwatch.domain.timeline import InteractionType, Phase
 from midwatch.domain.tools import ToolCall, ToolResult
 from midwatch.llm.scripted import ScriptedTurn
 from tests.unit.agent.bench import OPENING, Bench, calling, saying
@@ -45,6 +45,16 @@ async def test_an_agent_reads_and_then_concludes() -> None:
     assert (second.iteration, second.messages_count) == (2, 4)
     assert [request.agent for request in bench.model.asked] == ["watch", "watch"]
     assert all(list(request.tools) == list(bench.tools.tools) for request in bench.model.asked)
+
+
+async def test_who_watches_is_shown_what_the_agent_is_busy_with() -> None:
+    bench = Bench([calling("get"), calling("get"), saying("Done.")], budget=Budget(max_iterations=2))
+    await bench.agent.investigate()
+    assert bench.journal.phases == [
+        *(Phase.INVESTIGATING, Phase.GATHERING_INFO),
+        *(Phase.INVESTIGATING, Phase.GATHERING_INFO),
+        Phase.CONCLUDING,
+    ]
 
 
 async def test_the_model_sees_the_whole_conversation_so_far() -> None:

@@ -134,6 +134,20 @@ Logs fill it.
     )
 
 
+@pytest.mark.parametrize(
+    ("runbook", "rest"),
+    [("", ""), ("# Disk", "\n<!-- RUNBOOK_START f1 -->\n# Disk\n<!-- RUNBOOK_END f1 -->\n")],
+)
+def test_a_runbook_that_was_only_named_is_not_passed_off_as_read(runbook: str, rest: str) -> None:
+    url = "https://github.com/ship/books/blob/main/disk.md"
+    rendered = render_investigation(
+        alert_type="disk", alert_data="full", runbook=runbook, earlier=(), runbook_url=url, fence="f1"
+    )
+    told = f"A runbook was named ({url}) but not fetched by this version: you do not know what it says."
+    section = rendered.partition("## Runbook Content\n\n")[2].partition("\n## Previous Stage Data")[0]
+    assert section == f"{told}\n{rest}"
+
+
 def test_the_prompts_in_the_middle_of_a_conversation() -> None:
     assert render_say_something() == "Your last answer was empty. Call a tool, or write your analysis."
     assert render_conclude_now(7) == (

@@ -115,3 +115,15 @@ def test_a_bad_port_is_refused(port: str) -> None:
 
 def test_a_level_may_be_spelt_the_short_way() -> None:
     assert read_env({"LOG_LEVEL": "WARN"}).log_level == "warning"
+
+
+def test_trusted_proxies_are_networks() -> None:
+    assert read_env({}).trusted_proxies == ()
+    env = read_env({"MIDWATCH_TRUSTED_PROXIES": "10.0.0.0/8, fd00::/64,192.0.2.7,"})
+    assert [str(network) for network in env.trusted_proxies] == ["10.0.0.0/8", "fd00::/64", "192.0.2.7/32"]
+
+
+@pytest.mark.parametrize("given", ["proxy.example", "10.0.0.1/8", "10.0.0.0/40", "*"])
+def test_a_trusted_proxy_that_is_no_network_is_a_problem(given: str) -> None:
+    with pytest.raises(Misconfigured, match="MIDWATCH_TRUSTED_PROXIES"):
+        read_env({"MIDWATCH_TRUSTED_PROXIES": given})

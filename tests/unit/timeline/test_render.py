@@ -51,9 +51,13 @@ def test_a_streamed_entry_is_announced_empty_and_running_whatever_became_of_it(k
         "event_type": kind,
         "status": "streaming",
         "content": "",
-        "metadata": {},
         "sequence_number": 7,
     }
+
+
+def test_what_belongs_to_no_stage_names_none() -> None:
+    row = timeline_row(type="timeline_event.created", event_type="session_resumed", stage_id=None, execution_id=None)
+    assert not render_event(row).keys() & {"stage_id", "execution_id", "parent_execution_id", "metadata"}
 
 
 def test_an_entry_that_comes_whole_is_announced_whole() -> None:
@@ -73,12 +77,10 @@ def test_a_completed_entry_is_told_with_its_text() -> None:
     assert render_event(row) == {
         "type": "timeline_event.completed",
         **HEAD,
-        **PLACE,
         "event_id": str(EVENT),
         "event_type": "llm_response",
         "status": "completed",
         "content": "all",
-        "metadata": {},
     }
 
 

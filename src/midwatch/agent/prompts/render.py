@@ -33,13 +33,20 @@ def render_system(
 
 
 def render_investigation(
-    *, alert_type: str, alert_data: str, runbook: str, earlier: Sequence[tuple[str, str]], fence: str | None = None
+    *,
+    alert_type: str,
+    alert_data: str,
+    runbook: str,
+    earlier: Sequence[tuple[str, str]],
+    runbook_url: str | None = None,
+    fence: str | None = None,
 ) -> str:
     """`earlier` holds the names of finished stages and their analyses, in order."""
     return load_template("investigation.md.j2").render(
         alert_type=alert_type,
         alert_data=alert_data,
         runbook=runbook,
+        runbook_url=runbook_url,
         earlier=earlier,
         fence=fence or secrets.token_hex(6),
     )

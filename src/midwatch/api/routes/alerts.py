@@ -1,29 +1,50 @@
 """Alerts come in here."""
 
 from http import HTTPStatus
+from typing import Any
 
 from fastapi import APIRouter, Request
 
-from midwatch.api.schemas import AlertAccepted, AlertIn
-from midwatch.api.state import TheIntake
-from midwatch.intake.submit_alert import Alert
+from midwatch.api.alert_bodies import AlertAccepted, AlertIn
+from midwatch.api.author import read_author
+from midwatch.api.body import StrictJsonRoute
+from midwatch.domain.errors import Invalid
+from midwatch.intake.submit_alert import Alert, Intake
 
-router = APIRouter(prefix="/api/v1")
+_KEY_HEADER = "Idempotency-Key"
+_KEY_PARAMETER: dict[str, Any] = {
+    "name": _KEY_HEADER,
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255},
+    "description": "Sent again with the same request, it leads to the same session; printable ASCII characters",
+}
 
-_AUTHOR_HEADERS = ("x-forwarded-user", "x-forwarded-email", "x-remote-user")
-
-
-@router.post("/alerts", status_code=HTTPStatus.ACCEPTED)
-async def submit_alert(alert: AlertIn, request: Request, intake: TheIntake) -> AlertAccepted:
-    session_id = await intake.submit(Alert(data=alert.data, alert_type=alert.alert_type, author=_author(request)))
-    return AlertAccepted(session_id=session_id)
-
-
-def _author(request: Request) -> str:
-    given = (_read(request, name) for name in _AUTHOR_HEADERS)
-    return next((name for name in given if name), "api-client")
+router = APIRouter(prefix="/api/v1", route_class=StrictJsonRoute)
 
 
-def _read(request: Request, name: str) -> str:
-    """Proxies write names in UTF-8, though headers are read as Latin-1."""
-    return request.headers.get(name, "").encode("latin-1").decode("utf-8", "replace").strip()
+# The way in is the one that must keep up with a storm of alerts: what is needed is taken from the request by hand.
+@router.post("/alerts", status_code=HTTPStatus.ACCEPTED, openapi_extra={"parameters": [_KEY_PARAMETER]})
+async def submit_alert(alert: AlertIn, request: Request) -> AlertAccepted:
+    intake: Intake = request.state.intake
+    acceptance = await intake.accept(
+        Alert(
+            data=alert.data,
+            alert_type=alert.alert_type,
+            author=read_author(request),
+            runbook=alert.runbook,
+            selection=alert.read_selection(),
+            selection_field=alert.selection_field,
+            slack_message_fingerprint=alert.slack_message_fingerprint,
+            idempotency_key=_read_key(request),
+        )
+    )
+    message = "Alert was accepted before" if acceptance.is_repeat else "Alert accepted"
+    return AlertAccepted(session_id=acceptance.session_id, message=message)
+
+
+def _read_key(request: Request) -> str | None:
+    keys = request.headers.getlist(_KEY_HEADER)
+    if len(keys) > 1:
+        raise Invalid("Idempotency-Key may be sent once", field=_KEY_HEADER)
+    return keys[0] if keys else None

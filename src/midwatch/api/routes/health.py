@@ -6,7 +6,7 @@ from http import HTTPStatus
 from fastapi import APIRouter, Response
 
 from midwatch import __version__
-from midwatch.api.schemas import DatabaseCheck, HealthChecks, HealthOut, WorkerPoolCheck
+from midwatch.api.schemas import DatabaseCheck, HealthChecks, HealthOut, ReadyOut, WorkerPoolCheck
 from midwatch.api.state import TheStore, TheWorker
 from midwatch.domain.errors import StoreUnavailable
 from midwatch.queue.worker import Worker
@@ -28,6 +28,16 @@ async def show_health(store: TheStore, worker: TheWorker, response: Response) ->
     else:
         status = "healthy" if pool.status == "healthy" else "degraded"
     return HealthOut(status=status, version=__version__, checks=HealthChecks(database=database, worker_pool=pool))
+
+
+@router.get("/ready")
+async def show_readiness(store: TheStore, worker: TheWorker, response: Response) -> ReadyOut:
+    """Whether alerts should be sent here: the database answers, somebody works, and nobody is stopping us."""
+    database, pool = await _check_database(store), _check_workers(worker)
+    ready = database.status == "healthy" and worker.live_slots > 0 and not worker.is_stopping
+    if not ready:
+        response.status_code = HTTPStatus.SERVICE_UNAVAILABLE
+    return ReadyOut(ready=ready, checks=HealthChecks(database=database, worker_pool=pool))
 
 
 async def _check_database(store: Store) -> DatabaseCheck:

@@ -5,13 +5,13 @@ from uuid import UUID
 
 from fastapi import APIRouter
 
-from midwatch.api.schemas import CancelOut, SessionOut
+from midwatch.api.schemas import CancelOut, SessionOut, SessionStatusOut, SessionSummaryOut
 from midwatch.api.state import TheFlusher, TheStore
 from midwatch.domain.errors import NotFound
 from midwatch.domain.session import SessionStatus
 from midwatch.intake.cancel_session import cancel_session
 from midwatch.store.feed import read_live_texts, read_timeline
-from midwatch.store.readings import read_session, session_exists
+from midwatch.store.readings import read_session, read_session_statistics, read_session_status, session_exists
 from midwatch.timeline.render import render_live_text, render_timeline_entry
 
 router = APIRouter(prefix="/api/v1/sessions")
@@ -24,6 +24,26 @@ async def show_session(session_id: UUID, store: TheStore) -> SessionOut:
     if reading is None:
         raise NotFound("session", session_id)
     return SessionOut.from_reading(reading)
+
+
+@router.get("/{session_id}/status")
+async def show_status(session_id: UUID, store: TheStore) -> SessionStatusOut:
+    """Little and cheap, for whoever waits for the end."""
+    async with store.connect() as tx:
+        row = await read_session_status(tx, session_id)
+    if row is None:
+        raise NotFound("session", session_id)
+    return SessionStatusOut.model_validate(dict(row))
+
+
+@router.get("/{session_id}/summary")
+async def show_summary(session_id: UUID, store: TheStore) -> SessionSummaryOut:
+    """The session in numbers."""
+    async with store.connect() as tx:
+        row = await read_session_statistics(tx, session_id)
+    if row is None:
+        raise NotFound("session", session_id)
+    return SessionSummaryOut.from_row(row)
 
 
 @router.get("/{session_id}/timeline")

@@ -1,0 +1,47 @@
+"""Behind the timeline: every interaction with a model or a tool."""
+
+from uuid import UUID
+
+from fastapi import APIRouter
+
+from midwatch.api.state import TheStore
+from midwatch.api.trace_bodies import LlmDetail, McpDetail, TraceOut
+from midwatch.domain.errors import NotFound
+from midwatch.store.driver import Tx
+from midwatch.store.readings import session_exists
+from midwatch.store.traces import read_llm_interaction, read_mcp_interaction, read_trace
+
+router = APIRouter(prefix="/api/v1/sessions/{session_id}/trace")
+
+
+@router.get("")
+async def show_trace(session_id: UUID, store: TheStore) -> TraceOut:
+    async with store.connect() as tx:
+        await _check_session(tx, session_id)
+        return TraceOut.from_trace(await read_trace(tx, session_id))
+
+
+@router.get("/llm/{interaction_id}")
+async def show_llm_interaction(session_id: UUID, interaction_id: UUID, store: TheStore) -> LlmDetail:
+    """One call of a model, with the conversation as it was sent."""
+    async with store.connect() as tx:
+        await _check_session(tx, session_id)
+        reading = await read_llm_interaction(tx, session_id, interaction_id)
+    if reading is None:
+        raise NotFound("LLM interaction", interaction_id)
+    return LlmDetail.from_reading(reading)
+
+
+@router.get("/mcp/{interaction_id}")
+async def show_mcp_interaction(session_id: UUID, interaction_id: UUID, store: TheStore) -> McpDetail:
+    async with store.connect() as tx:
+        await _check_session(tx, session_id)
+        row = await read_mcp_interaction(tx, session_id, interaction_id)
+    if row is None:
+        raise NotFound("MCP interaction", interaction_id)
+    return McpDetail.from_row(row)
+
+
+async def _check_session(tx: Tx, session_id: UUID) -> None:
+    if not await session_exists(tx, session_id):
+        raise NotFound("session", session_id)

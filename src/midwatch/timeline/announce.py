@@ -1,0 +1,91 @@
+"""What is told while it happens and stored nowhere: how sessions and executions fare.
+
+The events of a session's own channel that must not be missed are stored with the rows they speak of.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from midwatch.domain.session import SessionStatus, WorkStatus
+from midwatch.domain.timeline import EventType, Phase
+from midwatch.timeline.flush import Flusher
+
+_LONGEST_MESSAGE = 500
+"""Characters: two such texts at six bytes each still fit a notification."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutionPlace:
+    session_id: UUID
+    stage_id: UUID
+    execution_id: UUID
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far a session has come along its chain."""
+
+    stage_name: str
+    stage_index: int
+    """Counted from one."""
+    total_stages: int
+    active_executions: int
+    status_text: str
+
+
+def announce_status(flusher: Flusher, session_id: UUID, status: SessionStatus) -> None:
+    """For whoever watches all sessions; on the session's own channel the same is stored."""
+    flusher.broadcast(session_id, {"type": EventType.SESSION_STATUS, "status": status})
+
+
+def announce_progress(flusher: Flusher, session_id: UUID, progress: Progress) -> None:
+    event = render_progress(progress)
+    flusher.send(session_id, event)
+    flusher.broadcast(session_id, event)
+
+
+def announce_execution(
+    flusher: Flusher, place: ExecutionPlace, *, agent_index: int, status: WorkStatus, error: str | None = None
+) -> None:
+    flusher.send(place.session_id, render_execution(place, agent_index=agent_index, status=status, error=error))
+
+
+def announce_phase(flusher: Flusher, place: ExecutionPlace, *, phase: Phase, message: str) -> None:
+    flusher.send(place.session_id, render_phase(place, phase=phase, message=message))
+
+
+def render_progress(progress: Progress) -> dict[str, Any]:
+    return {
+        "type": EventType.SESSION_PROGRESS,
+        "current_stage_name": progress.stage_name[:_LONGEST_MESSAGE],
+        "current_stage_index": progress.stage_index,
+        "total_stages": progress.total_stages,
+        "active_executions": progress.active_executions,
+        "status_text": progress.status_text[:_LONGEST_MESSAGE],
+    }
+
+
+def render_execution(
+    place: ExecutionPlace, *, agent_index: int, status: WorkStatus, error: str | None
+) -> dict[str, Any]:
+    event: dict[str, Any] = {
+        "type": EventType.EXECUTION_STATUS,
+        **_where(place),
+        "agent_index": agent_index,
+        "status": status,
+    }
+    return event if error is None else event | {"error_message": error[:_LONGEST_MESSAGE]}
+
+
+def render_phase(place: ExecutionPlace, *, phase: Phase, message: str) -> dict[str, Any]:
+    return {
+        "type": EventType.EXECUTION_PROGRESS,
+        **_where(place),
+        "phase": phase,
+        "message": message[:_LONGEST_MESSAGE],
+    }
+
+
+def _where(place: ExecutionPlace) -> dict[str, Any]:
+    return {"stage_id": str(place.stage_id), "execution_id": str(place.execution_id)}
