@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
 
-from midwatch.config.chains import Chain
+from midwatch.config.chains import Chain, Stage
 from midwatch.domain.session import WorkStatus
 from midwatch.investigation.execution import Assignment, ExecutionEnding, run_execution
 from midwatch.investigation.means import Means
@@ -46,9 +46,17 @@ async def run_stage(
         earlier=earlier,
         before=_execution_of(before),
     )
-    ending = await run_execution(assignment, means=means, run=run)
+    ending = _refuse_many(assignment.stage) or await run_execution(assignment, means=means, run=run)
     await run.transact(partial(finish_stage, fence=run.fence, stage=stage, status=ending.status, error=ending.error))
     return _stage_ending(ending)
+
+
+def _refuse_many(stage: Stage) -> ExecutionEnding | None:
+    agents = stage.replicas if stage.replicas > 1 else len(stage.agents)
+    if agents == 1:
+        return None
+    told = f"stage {stage.name} has {agents} agents; this version runs one agent per stage"
+    return ExecutionEnding(status=WorkStatus.FAILED, error=told)
 
 
 def _execution_of(stage: StoredStage | None) -> StoredExecution | None:
