@@ -12,6 +12,7 @@ from midwatch.domain.session import SessionStatus, StopReason, WorkStatus
 from midwatch.investigation.means import Means
 from midwatch.investigation.resume import announce_resume, close_cut_streams
 from midwatch.investigation.stage import StageEnding, run_stage
+from midwatch.kit.owned import forget_cancellation
 from midwatch.store.driver import Tx
 from midwatch.store.fence import Fence
 from midwatch.store.leases import Claim
@@ -66,7 +67,7 @@ async def _run(held: HeldSession, means: Means, run: RunLog) -> None:
     except asyncio.CancelledError:
         if held.stop_reason is not StopReason.CANCELLED:
             raise
-        _forget_cancellation()
+        forget_cancellation()
         ending = Ending(status=SessionStatus.CANCELLED, error_message="cancelled by a person")
     except Exception as error:
         # The boundary of one session. The text of an unforeseen error may hold anything, so only its class is stored.
@@ -142,9 +143,3 @@ async def _finish(held: HeldSession, run: RunLog, ending: Ending) -> None:
     else:
         log.info("session_ended", status=status)
     held.ended = True
-
-
-def _forget_cancellation() -> None:
-    task = asyncio.current_task()
-    while task is not None and task.cancelling():
-        task.uncancel()
