@@ -10,8 +10,9 @@ import subprocess
 import sys
 import tempfile
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, closing, contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ from midwatch.store.postgres.cluster import Account, check_may_create, choose_ac
 from midwatch.store.postgres.data import prepare_data
 from midwatch.store.postgres.postmaster import start_server, stop_server
 from midwatch.store.postgres.programs import copy_programs, find_site
+from tests.waiting import eventually
 
 LIMIT = 20
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root changes accounts")
@@ -110,19 +112,20 @@ async def owner_process(home: Path) -> AsyncGenerator[Process]:
 @asynccontextmanager
 async def connected(server: EmbeddedPostgres) -> AsyncGenerator[Connection]:
     """Waits for a server that is being started again, as a pool would."""
-    connection = None
-    async with asyncio.timeout(LIMIT):
-        while connection is None:
-            try:
-                with unavailable_as_such():
-                    connection = await driver.connect(server.read_dsn())
-            except StoreUnavailable:
-                server.suspect()
-                await asyncio.sleep(0.02)
+    connection = await eventually(partial(_connect, server), within=LIMIT)
     try:
         yield connection
     finally:
         connection.terminate()
+
+
+async def _connect(server: EmbeddedPostgres) -> Connection | None:
+    try:
+        with unavailable_as_such():
+            return await driver.connect(server.read_dsn())
+    except StoreUnavailable:
+        server.suspect()
+        return None
 
 
 async def read_line(process: Process) -> bytes:
@@ -153,13 +156,6 @@ def close_to_others(folder: Path) -> None:
 
 def read_postmaster_pid(home: Path) -> int:
     return int((home / "postgres" / "data" / "postmaster.pid").read_text(encoding="utf-8").split()[0])
-
-
-async def wait_until(is_so: Callable[[], bool]) -> None:
-    """For what other processes do: they set no events."""
-    async with asyncio.timeout(LIMIT):
-        while not is_so():  # noqa: ASYNC110 -- see above
-            await asyncio.sleep(0.005)
 
 
 async def test_a_new_home_gets_a_server_that_answers_to_its_password_only(home: Path) -> None:
@@ -241,7 +237,7 @@ async def test_a_survivor_takes_over_when_the_owner_is_killed(used_home: Path) -
                 await connection.execute("create table kept_by_survivor as select 42 as answer")
                 orphans = find_processes(used_home)
                 owner.kill()
-                await wait_until(lambda: orphans.isdisjoint(find_processes(used_home)))
+                await eventually(lambda: orphans.isdisjoint(find_processes(used_home)))
             async with connected(survivor) as connection:
                 assert await connection.fetchval("select answer from kept_by_survivor") == 42
             assert orphans.isdisjoint(find_processes(used_home))
@@ -254,7 +250,7 @@ async def test_supervision_survives_attempts_that_fail(used_home: Path) -> None:
         with capture_logs() as logs:
             version.write_text("15\n", encoding="utf-8")
             os.kill(read_postmaster_pid(used_home), signal.SIGKILL)
-            await wait_until(lambda: [entry["event"] for entry in logs].count("embedded_postgres_start_failed") == 2)
+            await eventually(lambda: [entry["event"] for entry in logs].count("embedded_postgres_start_failed") == 2)
             version.write_text("18\n", encoding="utf-8")
         async with connected(server) as connection:
             assert await connection.fetchval("select 1") == 1
@@ -298,7 +294,7 @@ async def test_a_server_goes_down_cleanly_with_its_killed_owner(used_home: Path)
         assert await read_line(owner) == b"ready"
         orphans = find_processes(used_home)
         owner.kill()
-        await wait_until(lambda: orphans.isdisjoint(find_processes(used_home)))
+        await eventually(lambda: orphans.isdisjoint(find_processes(used_home)))
     assert not (used_home / "postgres" / "data" / "postmaster.pid").exists()
     assert "database system is shut down" in (used_home / "postgres" / "log").read_text(encoding="utf-8")
 
@@ -314,7 +310,7 @@ async def test_an_interrupt_of_the_process_group_leaves_the_server_to_its_owner(
 
 async def test_a_data_folder_that_was_being_made_is_made_anew(home: Path) -> None:
     async with owner_process(home) as owner:
-        await wait_until(lambda: bool(find_unfinished(home, "/PG_VERSION")))
+        await eventually(lambda: bool(find_unfinished(home, "/PG_VERSION")))
         owner.kill()
         await owner.wait()
     assert not (home / "postgres" / "data").exists()

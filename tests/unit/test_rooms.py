@@ -14,7 +14,7 @@ ROOT = Path(midwatch.__file__).parent
 @pytest.mark.parametrize("library", ["asyncpg", "sqlalchemy", "alembic", "fastapi"])
 def test_the_agent_loop_loads_no_database(library: str) -> None:
     code = f"import sys, midwatch.agent.loop; sys.exit({library!r} in sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True)
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_the_doors_of_rooms_are_empty() -> None:

@@ -107,13 +107,16 @@ class Agent:
     async def _call_all(self, calls: Sequence[ToolCall]) -> list[ToolResult]:
         if len(calls) == 1:
             return [await self.tools.call(calls[0])]
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self._attempt(call), name=f"call-{call.name}") for call in calls]
+        return [_raise_or_return(task.result()) for task in tasks]
+
+    async def _attempt(self, call: ToolCall) -> ToolResult | Exception:
+        """An error as a value: each call of the group comes to its own end, and the group has nothing to wrap."""
         try:
-            async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self.tools.call(call), name=f"call-{call.name}") for call in calls]
-        except BaseExceptionGroup as errors:
-            # Whoever runs the agent catches LeaseLost and the like by their class; the first tells why it stopped.
-            raise errors.exceptions[0] from errors
-        return [task.result() for task in tasks]
+            return await self.tools.call(call)
+        except Exception as error:  # noqa: BLE001 -- raised again as soon as all calls of the group are over
+            return error
 
     def _put_answers_in_order(self) -> None:
         """A resumed run answers the last reply's calls piece by piece; the model reads them in the order it asked."""
@@ -166,3 +169,9 @@ class Agent:
 
 def _place_of(asked: Sequence[str], message: Message) -> int:
     return asked.index(message.provider_id) if isinstance(message, ToolMessage) else len(asked)
+
+
+def _raise_or_return(outcome: ToolResult | Exception) -> ToolResult:
+    if isinstance(outcome, Exception):
+        raise outcome
+    return outcome

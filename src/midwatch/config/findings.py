@@ -26,12 +26,16 @@ class Findings:
         self._warnings.append((place, message))
 
     @property
+    def problems(self) -> tuple[str, ...]:
+        return _told_in_order(self._problems)
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         return _told_in_order(self._warnings)
 
     def raise_problems(self) -> None:
         if self._problems:
-            raise Misconfigured(_told_in_order(self._problems))
+            raise Misconfigured(self.problems)
 
 
 def _told_in_order(findings: list[tuple[Place, str]]) -> tuple[str, ...]:

@@ -1,61 +1,97 @@
-"""The shapes of `llm-providers.yaml`: who serves a model, and where."""
+"""The shapes of `llm-providers.yaml`, who serves a model and where, and the `llm` block."""
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
-from midwatch.config.strict import Strict
+from midwatch.config.agents import NativeTools
+from midwatch.config.strict import Name, Strict, WebUrl
 
-
-def _check_url(url: str) -> str:
-    if not url.startswith(("http://", "https://")):
-        raise ValueError("must start with http:// or https://")
-    return url.rstrip("/")
+_MODEL = "The model's name at the provider"
+_KEY = "Variable that holds the key; none, no key"
+_URL = "Instead of the provider's own address"
+_RESULT_TOKENS = "Accepted for TARSy's sake; has no effect"
 
 
 class OpenAiProvider(Strict):
     """Anything that speaks OpenAI's chat completions."""
 
-    type: Literal["openai"]
-    model: str = Field(min_length=1, description="The model's name at the provider")
-    base_url: Annotated[str, AfterValidator(_check_url)] = Field(
+    type: Literal["openai"] = Field(description="Speaks OpenAI's chat completions")
+    model: Name = Field(description=_MODEL)
+    base_url: WebUrl = Field(
         default="https://api.openai.com/v1", repr=False, description="vLLM, Ollama, llama.cpp and others work too"
     )
-    api_key_env: str | None = Field(default=None, min_length=1, description="Variable that holds the key; none, no key")
+    api_key_env: Name | None = Field(default=None, description=_KEY)
+    max_tool_result_tokens: int | None = Field(default=None, ge=1, description=_RESULT_TOKENS)
 
 
 class ScriptedProvider(Strict):
     """Replays a file instead of asking anybody."""
 
-    type: Literal["scripted"]
+    type: Literal["scripted"] = Field(description="Replays a file instead of asking anybody")
     script: Path = Field(description="Relative to the configuration folder")
-    model: str = Field(default="scripted", min_length=1, description="Shown as the model's name")
+    model: Name = Field(default="scripted", description="Shown as the model's name")
     api_key_env: None = None
 
 
-class UnsupportedProvider(Strict):
-    """A type Midwatch knows of but cannot speak to yet: harmless until something refers to it."""
-
-    type: Literal["google", "anthropic", "xai", "vertexai"]
-    model: str = Field(min_length=1)
-    api_key_env: str | None = None
-    credentials_env: str | None = None
-    project_env: str | None = None
-    location_env: str | None = None
-    base_url: str | None = Field(default=None, repr=False)
-    native_tools: dict[str, bool] | None = None
-    max_tool_result_tokens: int | None = None
+class GoogleProvider(Strict):
+    type: Literal["google"] = Field(description="Gemini; this version cannot speak to it yet")
+    model: Name = Field(description=_MODEL)
+    api_key_env: Name | None = Field(default=None, description=_KEY)
+    base_url: WebUrl | None = Field(default=None, repr=False, description=_URL)
+    native_tools: NativeTools = Field(default=NativeTools(), description="Tools the model runs itself")
+    max_tool_result_tokens: int | None = Field(default=None, ge=1, description=_RESULT_TOKENS)
 
 
-Provider = OpenAiProvider | ScriptedProvider
+class AnthropicProvider(Strict):
+    type: Literal["anthropic"] = Field(description="Claude; this version cannot speak to it yet")
+    model: Name = Field(description=_MODEL)
+    api_key_env: Name | None = Field(default=None, description=_KEY)
+    base_url: WebUrl | None = Field(default=None, repr=False, description=_URL)
+    max_tool_result_tokens: int | None = Field(default=None, ge=1, description=_RESULT_TOKENS)
 
-PROVIDER_SHAPES: Mapping[str, type[OpenAiProvider | ScriptedProvider | UnsupportedProvider]] = {
+
+class XaiProvider(Strict):
+    type: Literal["xai"] = Field(description="Grok; this version cannot speak to it yet")
+    model: Name = Field(description=_MODEL)
+    api_key_env: Name | None = Field(default=None, description=_KEY)
+    base_url: WebUrl | None = Field(default=None, repr=False, description=_URL)
+    max_tool_result_tokens: int | None = Field(default=None, ge=1, description=_RESULT_TOKENS)
+
+
+class VertexAiProvider(Strict):
+    type: Literal["vertexai"] = Field(description="Models on Google Cloud; this version cannot speak to them yet")
+    model: Name = Field(description=_MODEL)
+    credentials_env: Name | None = Field(default=None, description="Variable that holds the path of a key file")
+    project_env: Name | None = Field(default=None, description="Variable that holds the project")
+    location_env: Name | None = Field(default=None, description="Variable that holds the location")
+    api_key_env: Name | None = Field(default=None, description=_KEY)
+    base_url: WebUrl | None = Field(default=None, repr=False, description=_URL)
+    max_tool_result_tokens: int | None = Field(default=None, ge=1, description=_RESULT_TOKENS)
+
+
+Provider = OpenAiProvider | ScriptedProvider | GoogleProvider | AnthropicProvider | XaiProvider | VertexAiProvider
+
+PROVIDER_SHAPES: Mapping[str, type[Provider]] = {
     "openai": OpenAiProvider,
     "scripted": ScriptedProvider,
-    "google": UnsupportedProvider,
-    "anthropic": UnsupportedProvider,
-    "xai": UnsupportedProvider,
-    "vertexai": UnsupportedProvider,
+    "google": GoogleProvider,
+    "anthropic": AnthropicProvider,
+    "xai": XaiProvider,
+    "vertexai": VertexAiProvider,
 }
+
+
+def required_variables(provider: Provider) -> list[tuple[str, str]]:
+    """The variables a provider cannot do without, each with the key that names it."""
+    keys = ("api_key_env", "credentials_env", "project_env", "location_env")
+    named = ((key, getattr(provider, key, None)) for key in keys)
+    return [(key, variable) for key, variable in named if variable]
+
+
+class LlmService(Strict):
+    service_addr: str | None = Field(
+        default=None, min_length=1, description="`host:port` of a gateway that holds the keys instead of us"
+    )

@@ -4,19 +4,34 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from midwatch.config import builtins
 from midwatch.config.agents import Agent
+from midwatch.config.approvals import Approvals
 from midwatch.config.chains import Chain
+from midwatch.config.checks import check_rules
 from midwatch.config.defaults import Defaults
 from midwatch.config.dotenv import with_dotenv
 from midwatch.config.findings import Findings, Place
-from midwatch.config.llm import PROVIDER_SHAPES, OpenAiProvider, Provider, ScriptedProvider, UnsupportedProvider
-from midwatch.config.mcp import McpServer
+from midwatch.config.llm import PROVIDER_SHAPES, LlmService, Provider, ScriptedProvider
+from midwatch.config.mcp import TRANSPORT_SHAPES, McpServer, StdioTransport
 from midwatch.config.queue import Queue
-from midwatch.config.references import Parts, check_references
+from midwatch.config.references import Names, Parts, check_references
 from midwatch.config.safety import Safety
-from midwatch.config.sections import Source, check_sections, entry_names, parse_at, parse_entries, parse_section
-from midwatch.config.sentences import dotted, suggest
-from midwatch.config.tarsy import set_aside_unchecked
+from midwatch.config.scoring import Scoring
+from midwatch.config.sections import (
+    Source,
+    check_sections,
+    entry_names,
+    parse_at,
+    parse_entries,
+    parse_section,
+    parse_tagged,
+)
+from midwatch.config.sentences import dotted
+from midwatch.config.skills import Skill, read_skills
+from midwatch.config.system import System
+from midwatch.config.tarsy import Known, set_aside_unchecked, set_aside_unread
+from midwatch.config.unused import warn_of_unused
 from midwatch.config.yaml import read_document
 from midwatch.domain.errors import Misconfigured
 from midwatch.domain.safety import SafetyMode
@@ -24,13 +39,24 @@ from midwatch.domain.safety import SafetyMode
 _MIDWATCH = "midwatch.yaml"
 _TARSY = "tarsy.yaml"
 _PROVIDERS = "llm-providers.yaml"
-_SECTIONS = ("mcp_servers", "agents", "agent_chains", "defaults", "queue", "safety")
-_REMOTE_TRANSPORTS = ("http", "sse")
+_SECTIONS = (
+    "mcp_servers",
+    "agents",
+    "agent_chains",
+    "defaults",
+    "queue",
+    "system",
+    "safety",
+    "approvals",
+    "llm",
+)
+_STAND_IN = StdioTransport(type="stdio", command="broken")
+"""For a transport that was complained about, so that the rest of its server is looked at too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
-    """What the operator decided. Every name in it leads somewhere."""
+    """What the operator decided, and what is built in. Every name in it leads somewhere."""
 
     mcp_servers: Mapping[str, McpServer]
     agents: Mapping[str, Agent]
@@ -39,6 +65,10 @@ class Config:
     defaults: Defaults
     queue: Queue
     safety: Safety
+    system: System = field(default_factory=System)
+    approvals: Approvals = field(default_factory=Approvals)
+    llm: LlmService = field(default_factory=LlmService)
+    skills: Mapping[str, Skill] = field(default_factory=dict[str, Skill])
     tarsy: bool
     """The folder is TARSy's: its main file is `tarsy.yaml`."""
     safety_mode_explicit: bool
@@ -48,18 +78,41 @@ class Config:
     """The environment with the folder's `.env` beneath it; keys of providers are found here."""
 
 
-def load_config(folder: Path, *, environ: Mapping[str, str]) -> Config:
-    """Raises Misconfigured with all problems at once."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examination:
+    config: Config | None
+    """None: there are problems."""
+    warnings: tuple[str, ...]
+    problems: tuple[str, ...]
+
+
+def load_config(folder: Path | None, *, environ: Mapping[str, str]) -> Config:
+    """Without a folder, an agent looks at this machine. Raises Misconfigured with all problems at once."""
+    examination = examine_config(folder, environ=environ)
+    if examination.config is None:
+        raise Misconfigured(examination.problems)
+    return examination.config
+
+
+def examine_config(folder: Path | None, *, environ: Mapping[str, str]) -> Examination:
     findings = Findings()
+    config = _take_this_machine(environ, findings) if folder is None else _read(folder.absolute(), environ, findings)
+    return Examination(
+        config=None if findings.problems else config, warnings=findings.warnings, problems=findings.problems
+    )
+
+
+def _read(folder: Path, environ: Mapping[str, str], findings: Findings) -> Config | None:
     tarsy = _is_tarsy(folder, findings)
+    if tarsy is None:
+        return None
     full_environ = with_dotenv(folder, environ, findings=findings)
     main, providers_file = (
         read_document(folder / name, full_environ, findings=findings, lenient=tarsy)
         for name in (_TARSY if tarsy else _MIDWATCH, _PROVIDERS)
     )
     if main is None or providers_file is None:
-        findings.raise_problems()
-        raise AssertionError("a document is only missing when a problem says why")
+        return None
     return _assemble(
         Source(document=main, findings=findings, lenient=tarsy),
         Source(document=providers_file, findings=findings, lenient=tarsy),
@@ -68,35 +121,64 @@ def load_config(folder: Path, *, environ: Mapping[str, str]) -> Config:
     )
 
 
-def _is_tarsy(folder: Path, findings: Findings) -> bool:
+def _is_tarsy(folder: Path, findings: Findings) -> bool | None:
     ours, theirs = (folder / _MIDWATCH).exists(), (folder / _TARSY).exists()
     if not ours and not theirs:
-        raise Misconfigured([f"{folder}: holds neither {_MIDWATCH} nor {_TARSY}"])
+        findings.problem(Place(str(folder)), f"holds neither {_MIDWATCH} nor {_TARSY}")
+        return None
     if ours and theirs:
         findings.warn(Place(_TARSY), f"ignored, because {_MIDWATCH} stands beside it")
     return not ours
 
 
 def _assemble(main: Source, providers_file: Source, *, folder: Path, environ: Mapping[str, str]) -> Config:
+    skills = read_skills(folder, findings=main.findings)
+    names = Names(
+        agents=frozenset(main.names("agents")) | builtins.AGENTS.keys(),
+        servers=frozenset(main.names("mcp_servers")) | builtins.build_servers(environ).keys(),
+        providers=frozenset(providers_file.names("llm_providers")) | builtins.PROVIDERS.keys(),
+        skills=frozenset(skills),
+    )
     check_sections(main, _SECTIONS)
     check_sections(providers_file, ("llm_providers",))
+    warn_of_unused(main)
     if main.lenient:
-        set_aside_unchecked(main)
-    queue = _parse_queue(main)
-    safety = parse_section(main, Safety, key="safety")
-    parts = Parts(
+        set_aside_unchecked(main, known=Known(servers=names.servers, providers=names.providers))
+        set_aside_unread(providers_file)
+    parts = _parse(main, providers_file, names=names, folder=folder, environ=environ)
+    check_references(parts)
+    check_rules(parts)
+    return _finish(parts, skills=skills, folder=folder)
+
+
+def _parse(main: Source, providers_file: Source, *, names: Names, folder: Path, environ: Mapping[str, str]) -> Parts:
+    chains = parse_entries(main, Chain, section="agent_chains")
+    defaults = parse_section(main, Defaults, key="defaults")
+    return Parts(
         main=main,
         providers_file=providers_file,
         mcp_servers=_parse_servers(main),
         agents=parse_entries(main, Agent, section="agents"),
-        chains=parse_entries(main, Chain, section="agent_chains"),
+        chains=chains,
         providers=_parse_providers(providers_file, folder=folder),
-        defaults=parse_section(main, Defaults, key="defaults"),
+        defaults=defaults,
+        system=parse_section(main, System, key="system"),
+        built_in_agents=builtins.AGENTS,
+        built_in_chains=_usable_chains(main, chains, defaults=defaults),
+        built_in_providers=builtins.PROVIDERS,
+        names=names,
         environ=environ,
     )
-    check_references(parts)
-    main.findings.raise_problems()
-    return _finish(parts, queue=queue, safety=safety, folder=folder)
+
+
+def _usable_chains(main: Source, written: Mapping[str, Chain], *, defaults: Defaults) -> dict[str, Chain]:
+    """The built-in chains that have a model, and whose alert types no chain of the operator takes."""
+    taken = {alert_type for chain in written.values() for alert_type in chain.alert_types}
+    return {
+        name: chain
+        for name, chain in builtins.CHAINS.items()
+        if defaults.llm_provider and name not in main.names("agent_chains") and taken.isdisjoint(chain.alert_types)
+    }
 
 
 def _parse_queue(main: Source) -> Queue:
@@ -107,76 +189,114 @@ def _parse_queue(main: Source) -> Queue:
 
 
 def _parse_servers(main: Source) -> dict[str, McpServer]:
-    servers: dict[str, McpServer] = {}
-    for name in entry_names(main, "mcp_servers"):
-        path = ("mcp_servers", name)
-        written = main.entry(*path)
-        match written:
-            case {"transport": {"type": str(kind)}} if kind in _REMOTE_TRANSPORTS:
-                where = (*path, "transport", "type")
-                main.problem(where, f"{dotted(where)}: {kind} is not supported by this version; expected stdio")
-            case _:
-                server = parse_at(main, McpServer, path=path, value=written)
-                servers |= {name: server} if server else {}
-    return servers
+    parsed = {name: _parse_server(main, name) for name in entry_names(main, "mcp_servers")}
+    return {name: server for name, server in parsed.items() if server}
 
 
-def _parse_providers(
-    source: Source, *, folder: Path
-) -> dict[str, OpenAiProvider | ScriptedProvider | UnsupportedProvider]:
+def _parse_server(main: Source, name: str) -> McpServer | None:
+    path = ("mcp_servers", name)
+    match main.entry(*path):
+        case {"transport": written, **rest}:
+            transport = parse_tagged(main, TRANSPORT_SHAPES, path=(*path, "transport"), value=written)
+            server = parse_at(main, McpServer, path=path, value={"transport": transport or _STAND_IN, **rest})
+            return server if transport else None
+        case written:
+            return parse_at(main, McpServer, path=path, value=written)
+
+
+def _parse_providers(source: Source, *, folder: Path) -> dict[str, Provider]:
     parsed = {
         name: _parse_provider(source, name, folder=folder) for name in entry_names(source, section="llm_providers")
     }
     return {name: provider for name, provider in parsed.items() if provider}
 
 
-def _parse_provider(
-    source: Source, name: str, *, folder: Path
-) -> OpenAiProvider | ScriptedProvider | UnsupportedProvider | None:
+def _parse_provider(source: Source, name: str, *, folder: Path) -> Provider | None:
     path = ("llm_providers", name)
-    match source.entry(*path):
-        case {"type": str(kind), **_rest} as written if kind in PROVIDER_SHAPES:
-            provider = parse_at(source, PROVIDER_SHAPES[kind], path=path, value=written)
-        case {"type": kind, **_rest}:
-            hint = suggest(str(kind), PROVIDER_SHAPES)
-            source.problem((*path, "type"), f"{dotted(path)}.type: expected one of {', '.join(PROVIDER_SHAPES)}{hint}")
-            return None
-        case {**_rest}:
-            source.problem(path, f"{dotted(path)}.type: is missing; expected one of {', '.join(PROVIDER_SHAPES)}")
-            return None
-        case _:
-            source.problem(path, f"{dotted(path)}: expected keys with values")
-            return None
-    return (
-        _find_script(source, provider, name=name, folder=folder) if isinstance(provider, ScriptedProvider) else provider
-    )
-
-
-def _find_script(source: Source, provider: ScriptedProvider, *, name: str, folder: Path) -> ScriptedProvider:
+    provider = parse_tagged(source, PROVIDER_SHAPES, path=path, value=source.entry(*path))
+    if not isinstance(provider, ScriptedProvider):
+        return provider
     script = folder / provider.script
     if not script.is_file():
-        path = ("llm_providers", name, "script")
-        source.problem(path, f"{dotted(path)}: there is no such file in the folder")
+        source.problem((*path, "script"), f"{dotted((*path, 'script'))}: there is no such file in the folder")
     return provider.model_copy(update={"script": script})
 
 
-def _finish(parts: Parts, *, queue: Queue, safety: Safety, folder: Path) -> Config:
-    tarsy, explicit = parts.main.lenient, "mode" in safety.model_fields_set
-    if tarsy and not explicit:
+def _finish(parts: Parts, *, skills: Mapping[str, Skill], folder: Path) -> Config:
+    main = parts.main
+    safety = parse_section(main, Safety, key="safety")
+    explicit = "mode" in safety.model_fields_set
+    if main.lenient and not explicit:
         safety = safety.model_copy(update={"mode": SafetyMode.OBSERVE})
+    queue, approvals = _parse_queue(main), parse_section(main, Approvals, key="approvals")
+    llm = parse_section(main, LlmService, key="llm")
     return Config(
-        mcp_servers=parts.mcp_servers,
-        agents=parts.agents,
-        chains=parts.chains,
-        providers={
-            name: entry for name, entry in parts.providers.items() if not isinstance(entry, UnsupportedProvider)
-        },
-        defaults=parts.defaults,
+        mcp_servers=_merge_servers(parts),
+        agents={**builtins.AGENTS, **parts.agents},
+        chains=_merge_chains(parts),
+        providers={**builtins.PROVIDERS, **parts.providers},
+        defaults=_default_alert_type(parts),
         queue=queue,
         safety=safety,
-        tarsy=tarsy,
+        system=parts.system,
+        approvals=approvals,
+        llm=llm,
+        skills=skills,
+        tarsy=main.lenient,
         safety_mode_explicit=explicit,
-        warnings=parts.main.findings.warnings,
+        warnings=main.findings.warnings,
         folder=folder,
         environ=parts.environ,
+    )
+
+
+def _merge_servers(parts: Parts) -> dict[str, McpServer]:
+    servers = {**builtins.build_servers(parts.environ), **parts.mcp_servers}
+    if not parts.main.lenient:
+        return servers
+    return {
+        name: server if server.shared or server.isolation else server.model_copy(update={"isolation": "execution"})
+        for name, server in servers.items()
+    }
+
+
+def _merge_chains(parts: Parts) -> dict[str, Chain]:
+    chains = {**parts.built_in_chains, **parts.chains}
+    if not parts.defaults.scoring.enabled:
+        return chains
+    scored = {"scoring": Scoring(enabled=True)}
+    return {name: chain if chain.scoring else chain.model_copy(update=scored) for name, chain in chains.items()}
+
+
+def _default_alert_type(parts: Parts) -> Defaults:
+    """An operator with chains of their own did not ask for ours, whose server is downloaded when it starts."""
+    own_chains = bool(parts.chains) and not parts.main.lenient
+    if parts.defaults.alert_type is not None or own_chains or builtins.KUBERNETES not in parts.built_in_chains:
+        return parts.defaults
+    return parts.defaults.model_copy(update={"alert_type": builtins.KUBERNETES})
+
+
+def _take_this_machine(environ: Mapping[str, str], findings: Findings) -> Config | None:
+    found = [provider for variable, provider in builtins.PROVIDERS_BY_KEY.items() if environ.get(variable)]
+    if len(found) != 1:
+        variables = " or ".join(builtins.PROVIDERS_BY_KEY)
+        findings.problem(
+            Place("no configuration"),
+            "give --config-dir DIR or set CONFIG_DIR, or look around with --example; "
+            f"with {variables} set, an agent looks at this machine without any configuration",
+        )
+        return None
+    return Config(
+        mcp_servers={**builtins.build_servers(environ), **builtins.build_host_servers()},
+        agents={**builtins.AGENTS, **builtins.HOST_AGENTS},
+        chains={**builtins.CHAINS, **builtins.HOST_CHAINS},
+        providers=builtins.PROVIDERS,
+        defaults=Defaults(llm_provider=found[0], alert_type=builtins.HOST),
+        queue=Queue(),
+        safety=Safety(),
+        tarsy=False,
+        safety_mode_explicit=False,
+        warnings=(),
+        folder=Path.cwd(),
+        environ=environ,
     )

@@ -1,21 +1,47 @@
-"""The `mcp_servers` block: how each tool server is started, and what its tools may be taken for."""
+"""The `mcp_servers` block: how each tool server is reached, and what its tools may be taken for."""
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 
-from midwatch.config.strict import Strict
+from midwatch.config.agents import BACKEND, LlmBackend
+from midwatch.config.duration import DurationOrZero
+from midwatch.config.strict import ExactUrl, Name, Strict
 from midwatch.domain.safety import ControlLevel
 from midwatch.domain.tools import ToolKind
 
 
 class StdioTransport(Strict):
     type: Literal["stdio"] = Field(description="Over the pipes of a child process")
-    command: str = Field(min_length=1, description="Program to start; nothing is downloaded")
+    command: Name = Field(description="Program to start; nothing is downloaded")
     args: tuple[str, ...] = Field(default=(), description="Its arguments")
     env: dict[str, str] = Field(
         default_factory=dict, repr=False, description="Variables added to the child's allow-listed ones"
     )
+
+
+class RemoteTransport(Strict):
+    type: Literal["http", "sse"] = Field(description="Over HTTP; this version cannot do that yet")
+    url: ExactUrl = Field(repr=False, description="Where the server is")
+    bearer_token: str | None = Field(default=None, repr=False, description="Sent as authorization")
+    verify_ssl: bool = Field(default=True, description="Check the server's certificate")
+    timeout: DurationOrZero | None = Field(default=None, description="For one request; 0 or unset: the usual limit")
+    custom_headers: dict[str, str] = Field(
+        default_factory=dict, repr=False, description="Sent along; `{{.SESSION_ID}}` becomes the id of the execution"
+    )
+    session_cleanup_url: ExactUrl | None = Field(
+        default=None, repr=False, description="Sent a DELETE when the execution is over; may hold `{{.SESSION_ID}}`"
+    )
+
+
+Transport = StdioTransport | RemoteTransport
+
+TRANSPORT_SHAPES: Mapping[str, type[Transport]] = {
+    "stdio": StdioTransport,
+    "http": RemoteTransport,
+    "sse": RemoteTransport,
+}
 
 
 class Kinds(Strict):
@@ -28,8 +54,8 @@ class Kinds(Strict):
 
 
 class CustomPattern(Strict):
-    pattern: str = Field(min_length=1, description="RE2 syntax")
-    replacement: str = Field(min_length=1, description="Stands in the match's place; `$1` is its first group")
+    pattern: Name = Field(description="RE2 syntax")
+    replacement: Name = Field(description="Stands in the match's place; `$1` is its first group")
     description: str = Field(default="", description="What it hides")
 
 
@@ -40,13 +66,66 @@ class DataMasking(Strict):
     custom_patterns: tuple[CustomPattern, ...] = Field(default=(), description="Your own")
 
 
+class Summarization(Strict):
+    enabled: bool = Field(default=True, description="Shorten long results with a model")
+    size_threshold_tokens: int = Field(default=5000, ge=100, description="What counts as long")
+    summary_max_token_limit: int = Field(default=1000, ge=50, description="How long a summary may be")
+    llm_provider: str | None = Field(default=None, description="Instead of `defaults.summarization` and the agent's")
+    llm_backend: LlmBackend | None = Field(default=None, description=BACKEND)
+
+    @field_validator("llm_provider", "llm_backend")
+    @classmethod
+    def _is_of_use(cls, choice: str | None, info: ValidationInfo) -> str | None:
+        if choice is not None and info.data.get("enabled") is False:
+            raise ValueError("has no use here, since enabled is false")
+        return choice
+
+
+class Target(Strict):
+    """What a call acts on. May be written as its template alone."""
+
+    target: Name = Field(description="Template over the call's arguments")
+    parent: Name | None = Field(default=None, description="Template of what the target is a part of")
+
+
+def _from_template(value: Any) -> Any:
+    return {"target": value} if isinstance(value, str) else value
+
+
 class McpServer(Strict):
-    transport: StdioTransport = Field(description="How to reach the server")
+    transport: Transport = Field(description="How to reach the server")
     instructions: str = Field(default="", description="Told to every agent that may use the server")
     kinds: Kinds | None = Field(default=None, description="Kinds proven by the operator; an unknown tool is a write")
     trust_annotations: bool = Field(
         default=False, description="Let a tool read on the word of its server's readOnlyHint"
     )
+    targets: dict[Name, Annotated[Target, BeforeValidator(_from_template)]] = Field(
+        default_factory=dict, description="Tool glob to what its calls act on; unset: the server as a whole"
+    )
+    discovers: dict[Name, Name] = Field(
+        default_factory=dict, description="Tool glob to where its results hold the resources they found"
+    )
+    shared: bool = Field(default=False, description="One session for all investigations of a replica")
+    isolation: Literal["investigation", "execution"] | None = Field(
+        default=None, description="How far one session reaches; unset: investigation (in a TARSy folder: execution)"
+    )
+    health_check_tool: str | None = Field(default=None, min_length=1, description="Called to see whether all is well")
     inherit_env: tuple[str, ...] = Field(default=(), description="Further variables the child inherits")
+    run_as: str | None = Field(default=None, min_length=1, description="Unix user of the child")
     control_level: ControlLevel | None = Field(default=None, description="The strictest level that is set counts")
     data_masking: DataMasking = Field(default=DataMasking(), description="What to hide in results and errors")
+    summarization: Summarization = Field(default=Summarization(), description="What to do with long results")
+
+    @field_validator("isolation")
+    @classmethod
+    def _shares_or_isolates(cls, isolation: str | None, info: ValidationInfo) -> str | None:
+        if isolation is not None and info.data.get("shared"):
+            raise ValueError("does not go with shared: true")
+        return isolation
+
+    @field_validator("inherit_env", "run_as")
+    @classmethod
+    def _has_a_child(cls, setting: Any, info: ValidationInfo) -> Any:
+        if setting and isinstance(info.data.get("transport"), RemoteTransport):
+            raise ValueError("belongs to servers with transport stdio")
+        return setting

@@ -19,6 +19,9 @@ class Queue(Strict):
     )
     session_timeout: Duration = Field(default=timedelta(minutes=40), description="Running time a session may take")
     graceful_shutdown_timeout: Duration = Field(default=timedelta(seconds=10), description="Time to drain on stopping")
+    scoring_shutdown_timeout: DurationOrZero = Field(
+        default=timedelta(minutes=3), description="Time to finish judging on stopping; not used yet"
+    )
     heartbeat_interval: Duration = Field(default=timedelta(seconds=10), description="How often a lease is renewed")
     orphan_detection_interval: Duration | None = Field(default=None, description="Superseded by the lease")
     orphan_threshold: Duration | None = Field(default=None, description="Superseded by the lease")
@@ -29,6 +32,13 @@ class Queue(Strict):
         if "poll_interval" in info.data and jitter >= info.data["poll_interval"]:
             raise ValueError("must be shorter than poll_interval")
         return jitter
+
+    @field_validator("orphan_threshold")
+    @classmethod
+    def _threshold_is_longer(cls, threshold: timedelta | None, info: ValidationInfo) -> timedelta | None:
+        if threshold is not None and "heartbeat_interval" in info.data and threshold <= info.data["heartbeat_interval"]:
+            raise ValueError("must be longer than heartbeat_interval")
+        return threshold
 
     @property
     def lease(self) -> timedelta:

@@ -2,43 +2,61 @@
 
 import types
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
-from pydantic_core import PydanticUndefined
 
 from midwatch.config.agents import Agent
+from midwatch.config.approvals import Approvals
 from midwatch.config.chains import Chain
 from midwatch.config.defaults import Defaults
-from midwatch.config.llm import OpenAiProvider, ScriptedProvider
+from midwatch.config.llm import PROVIDER_SHAPES, LlmService
 from midwatch.config.mcp import McpServer
 from midwatch.config.queue import Queue
 from midwatch.config.safety import Safety
+from midwatch.config.system import System
 
 _INTRODUCTION = """\
 # Configuration
 
 A folder with two files: `midwatch.yaml` and `llm-providers.yaml`. `{{.VAR}}` in them is replaced from the environment
 or from a `.env` beside them; a variable that is not set is an error. So is a key that is not in this list, with the
-line it stands on and the key you may have meant. A folder with `tarsy.yaml` instead of `midwatch.yaml` loads too: there
-unknown keys and missing variables are warnings, and `safety.mode` starts as `observe`.
+line it stands on and the key you may have meant. `midwatch check-config` says the same without starting anything.
+
+A folder with `tarsy.yaml` instead of `midwatch.yaml` loads too: there unknown keys, missing variables and values that
+TARSy never looks at are warnings, and `safety.mode` starts as `observe`.
+
+Some things are there without being written: the agents `KubernetesAgent`, `ChatAgent`, `SynthesisAgent`,
+`ExecSummaryAgent`, `ScoringAgent`, `WebResearcher`, `CodeExecutor` and `GeneralWorker`; the tool server
+`kubernetes-server`; the chain `kubernetes`, where `defaults.llm_provider` is set and no chain of yours takes its alert
+type; and a provider for each well-known model. An entry of yours with the same name takes its place as a whole. What
+nothing refers to is neither started nor asked for a key.
+
+Without any folder, and with `OPENAI_API_KEY` set, an agent looks at the machine that Midwatch runs on.
+
+Skills stand in the folder `skills`: `<name>/SKILL.md` or `<name>.md`, each beginning with its `name` and `description`
+between two lines of `---`.
 
 Durations are written like `90s`, `1m30s`, `500ms` or as a number of seconds. Written from the models; do not edit.
 """
 
+_MAIN = "midwatch.yaml"
+_PROVIDERS = "llm-providers.yaml"
 _SECTIONS: tuple[tuple[str, str, type[BaseModel]], ...] = (
-    ("midwatch.yaml", "mcp_servers.<id>", McpServer),
-    ("midwatch.yaml", "agents.<name>", Agent),
-    ("midwatch.yaml", "agent_chains.<id>", Chain),
-    ("midwatch.yaml", "defaults", Defaults),
-    ("midwatch.yaml", "queue", Queue),
-    ("midwatch.yaml", "safety", Safety),
-    ("llm-providers.yaml", "llm_providers.<name> with type openai", OpenAiProvider),
-    ("llm-providers.yaml", "llm_providers.<name> with type scripted", ScriptedProvider),
+    (_MAIN, "mcp_servers.<id>", McpServer),
+    (_MAIN, "agents.<name>", Agent),
+    (_MAIN, "agent_chains.<id>", Chain),
+    (_MAIN, "defaults", Defaults),
+    (_MAIN, "queue", Queue),
+    (_MAIN, "system", System),
+    (_MAIN, "safety", Safety),
+    (_MAIN, "approvals", Approvals),
+    (_MAIN, "llm", LlmService),
+    *((_PROVIDERS, f"llm_providers.<name> with type {kind}", shape) for kind, shape in PROVIDER_SHAPES.items()),
 )
 
 
@@ -55,19 +73,20 @@ def _rows(model: type[BaseModel], *, prefix: str) -> Iterator[str]:
         if field.annotation is type(None):
             continue
         key = f"{prefix}{name}"
-        inner, many = _inner_model(field.annotation)
         yield f"| `{key}` | {_type(field.annotation)} | {_default(field)} | {field.description or ''} |"
-        if inner is not None:
-            yield from _rows(inner, prefix=f"{key}[]." if many else f"{key}.")
+        for inner, joint in _inner_models(field.annotation):
+            yield from _rows(inner, prefix=f"{key}{joint}")
 
 
-def _inner_model(annotation: Any) -> tuple[type[BaseModel] | None, bool]:
+def _inner_models(annotation: Any) -> Iterator[tuple[type[BaseModel], str]]:
+    """The models a field may hold, and what stands between its key and theirs."""
     for part in _parts(annotation):
         if isinstance(part, type) and issubclass(part, BaseModel):
-            return part, False
-        if get_origin(part) is tuple:
-            return _inner_model(get_args(part)[0])[0], True
-    return None, False
+            yield part, "."
+        elif get_origin(part) is tuple:
+            yield from ((model, f"[]{joint}") for model, joint in _inner_models(get_args(part)[0]))
+        elif get_origin(part) is dict:
+            yield from ((model, f".<name>{joint}") for model, joint in _inner_models(get_args(part)[1]))
 
 
 def _parts(annotation: Any) -> tuple[Any, ...]:
@@ -82,13 +101,21 @@ def _type(annotation: Any) -> str:
     return " or ".join(dict.fromkeys(_type_name(part) for part in _parts(annotation)))
 
 
-_NAMES: dict[Any, str] = {str: "text", int: "number", bool: "true or false", timedelta: "duration", Path: "path"}
+_NAMES: dict[Any, str] = {
+    str: "text",
+    int: "number",
+    float: "number",
+    bool: "true or false",
+    timedelta: "duration",
+    datetime: "time",
+    Path: "path",
+}
 
 
 def _type_name(part: Any) -> str:
     origin = get_origin(part)
     if origin is Literal:
-        return ", ".join(f"`{value}`" for value in get_args(part))
+        return ", ".join(f"`{value}`" for value in get_args(part) if value)
     if origin is tuple:
         return f"list of {_type(get_args(part)[0])}"
     if origin is dict:
@@ -105,16 +132,19 @@ def _class_name(kind: type[Any]) -> str:
 def _default(field: FieldInfo) -> str:
     if field.is_required():
         return "required"
-    value: Any = field.get_default(call_default_factory=True, validated_data={})
+    return _value(field.get_default(call_default_factory=True, validated_data={}))
+
+
+def _value(value: Any) -> str:
     match value:
-        case None | "" | () | BaseModel() | dict():
+        case None | "" | BaseModel() | dict() | (BaseModel(), *_):
             return ""
         case bool():
             return str(value).lower()
         case timedelta():
             return f"{value.total_seconds():g}s"
-        case _ if value is PydanticUndefined:
-            return ""
+        case tuple():
+            return ", ".join(_value(item) for item in cast("tuple[Any, ...]", value))
         case _:
             return f"`{value}`"
 

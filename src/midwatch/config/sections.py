@@ -1,6 +1,6 @@
 """From a file's plain values to the shapes of its sections, one entry at a time: a broken entry hides no other."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
@@ -8,7 +8,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from midwatch.config.findings import Findings
-from midwatch.config.sentences import dotted, explain, explain_unknown_key, keys_at
+from midwatch.config.sentences import dotted, explain, explain_unknown_key, keys_at, suggest
 from midwatch.config.yaml import Document, KeyPath
 
 Shape = TypeVar("Shape", bound=BaseModel)
@@ -21,7 +21,7 @@ class Source:
     document: Document
     findings: Findings
     lenient: bool = False
-    """Unknown keys are ignored with a warning."""
+    """The folder is TARSy's: what TARSy overlooks is ignored with a warning."""
 
     def names(self, section: str) -> list[str]:
         """The entries written in a section, sound or not."""
@@ -30,6 +30,10 @@ class Source:
     def entry(self, section: str, name: str) -> Any:
         """What is written for an entry; a name with nothing behind it is an entry without settings."""
         return self.document.data.get(section, {}).get(name, {})
+
+    def ignores_unknown(self, path: KeyPath) -> bool:
+        """TARSy overlooks unknown keys everywhere but in its lists of sub-agents."""
+        return self.lenient and "sub_agents" not in path
 
     def problem(self, path: KeyPath, message: str) -> None:
         place = self.document.place(path)
@@ -68,6 +72,21 @@ def entry_names(source: Source, section: str) -> list[str]:
     return []
 
 
+def parse_tagged(source: Source, shapes: Mapping[str, type[Shape]], *, path: KeyPath, value: Any) -> Shape | None:
+    """A block whose `type` says which shape it has."""
+    match value:
+        case {"type": str(kind), **_rest} if kind in shapes:
+            return parse_at(source, shapes[kind], path=path, value=value)
+        case {"type": kind, **_rest}:
+            hint = suggest(str(kind), shapes)
+            source.problem((*path, "type"), f"{dotted(path)}.type: expected one of {', '.join(shapes)}{hint}")
+        case {**_rest}:
+            source.problem(path, f"{dotted(path)}.type: is missing; expected one of {', '.join(shapes)}")
+        case _:
+            source.problem(path, f"{dotted(path)}: expected keys with values")
+    return None
+
+
 def parse_at(source: Source, shape: type[Shape], *, path: KeyPath, value: Any) -> Shape | None:
     try:
         return shape.model_validate(value)
@@ -76,8 +95,8 @@ def parse_at(source: Source, shape: type[Shape], *, path: KeyPath, value: Any) -
     unknown = [error for error in errors if error["type"] == "extra_forbidden"]
     for error in unknown:
         _report_unknown(source, (*path, *error["loc"]), known=keys_at(shape, error["loc"][:-1]))
-    if source.lenient and unknown:
-        return parse_at(source, shape, path=path, value=_without(value, unknown))
+    if ignored := [error for error in unknown if source.ignores_unknown(error["loc"])]:
+        return parse_at(source, shape, path=path, value=_without(value, ignored))
     for error in errors:
         if error not in unknown and not _only_echoes(error, errors):
             inner = (*path, *error["loc"])
@@ -97,7 +116,7 @@ def _report_unknown(source: Source, path: KeyPath, *, known: Iterable[str]) -> N
     *outer, key = path
     where = f"{dotted(tuple(outer))}: " if outer else ""
     message = f"{where}{explain_unknown_key(str(key), known)}"
-    if source.lenient:
+    if source.ignores_unknown(path):
         source.warn(path, f"{message} (ignored)")
     else:
         source.problem(path, message)

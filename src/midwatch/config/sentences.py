@@ -15,6 +15,9 @@ _EXPECTED = {
     "int_type": "expected a whole number",
     "int_parsing": "expected a whole number",
     "int_from_float": "expected a whole number",
+    "float_type": "expected a number",
+    "float_parsing": "expected a number",
+    "finite_number": "expected a number",
     "bool_type": "expected true or false",
     "bool_parsing": "expected true or false",
     "tuple_type": "expected a list",
@@ -27,6 +30,12 @@ _EXPECTED = {
     "none_required": "does not belong here",
 }
 
+_BOUNDS = {
+    "greater_than_equal": ("ge", "at least"),
+    "greater_than": ("gt", "more than"),
+    "less_than_equal": ("le", "at most"),
+}
+
 
 def explain(error: ErrorDetails) -> str:
     context = error.get("ctx", {})
@@ -35,10 +44,9 @@ def explain(error: ErrorDetails) -> str:
             return "is missing"
         case "literal_error" | "enum":
             return _explain_choice(context["expected"], error["input"])
-        case "greater_than_equal":
-            return f"must be at least {context['ge']}"
-        case "less_than_equal":
-            return f"must be at most {context['le']}"
+        case ("greater_than_equal" | "greater_than" | "less_than_equal") as kind:
+            key, bound = _BOUNDS[kind]
+            return f"must be {bound} {context[key]:g}"
         case "value_error":
             return str(context["error"])
         case kind:
@@ -81,7 +89,8 @@ def _models_at(shape: Any, path: KeyPath) -> Iterator[type[BaseModel]]:
 
 
 def _explain_choice(expected: str, written: object) -> str:
-    choices = [choice.strip("'") for choice in expected.replace(" or ", ", ").split(", ")]
+    named = (choice.strip("'") for choice in expected.replace(" or ", ", ").split(", "))
+    choices = [choice for choice in named if choice]
     hint = suggest(written, choices) if isinstance(written, str) else ""
     return (
         f"expected {', '.join(choices[:-1])} or {choices[-1]}{hint}" if choices[1:] else f"expected {choices[0]}{hint}"

@@ -13,6 +13,7 @@ from midwatch.domain.session import SessionStatus, StopReason, WorkStatus
 from midwatch.investigation.means import Means
 from midwatch.investigation.resume import announce_resume, close_cut_streams
 from midwatch.investigation.stage import StageEnding, run_stage
+from midwatch.kit.owned import forget_cancellation
 from midwatch.store.driver import Tx
 from midwatch.store.fence import Fence
 from midwatch.store.leases import Claim
@@ -68,7 +69,7 @@ async def _run(held: HeldSession, means: Means, run: RunLog) -> None:
     except asyncio.CancelledError:
         if held.stop_reason is not StopReason.CANCELLED:
             raise
-        _forget_cancellation()
+        forget_cancellation()
         ending = Ending(status=SessionStatus.CANCELLED, error_message="cancelled by a person")
     except Exception as error:
         # The boundary of one session. The text of an unforeseen error may hold anything, so only its class is stored.
@@ -157,9 +158,3 @@ def _announce_end(run: RunLog, status: SessionStatus, cut: Sequence[OpenExecutio
         ended_as = OPEN_WORK_ENDS_AS[status]
         announce_execution(run.flusher, place, agent_index=execution.agent_index, status=ended_as)
     announce_status(run.flusher, run.session_id, status)
-
-
-def _forget_cancellation() -> None:
-    task = asyncio.current_task()
-    while task is not None and task.cancelling():
-        task.uncancel()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
 
-from midwatch.config.chains import Chain
+from midwatch.config.chains import Chain, Stage
 from midwatch.domain.session import WorkStatus
 from midwatch.investigation.execution import Assignment, ExecutionEnding, run_execution
 from midwatch.investigation.means import Means
@@ -50,7 +50,7 @@ async def run_stage(
         earlier=earlier,
         before=_execution_of(before),
     )
-    ending = await run_execution(assignment, means=means, run=run)
+    ending = _refuse_many(assignment.stage) or await run_execution(assignment, means=means, run=run)
     await run.transact(partial(finish_stage, fence=run.fence, stage=stage, status=ending.status, error=ending.error))
     _tell(run, chain, stage, active=0, text=f"Stage {stage.stage_name} is {ending.status}")
     return _stage_ending(ending)
@@ -65,6 +65,14 @@ def _tell(run: RunLog, chain: Chain, stage: NewStage, *, active: int, text: str)
         status_text=text,
     )
     announce_progress(run.flusher, run.session_id, progress)
+
+
+def _refuse_many(stage: Stage) -> ExecutionEnding | None:
+    agents = stage.replicas if stage.replicas > 1 else len(stage.agents)
+    if agents == 1:
+        return None
+    told = f"stage {stage.name} has {agents} agents; this version runs one agent per stage"
+    return ExecutionEnding(status=WorkStatus.FAILED, error=told)
 
 
 def _execution_of(stage: StoredStage | None) -> StoredExecution | None:

@@ -1,4 +1,4 @@
-"""Tasks that must finish although whoever started them is cancelled, once or twice."""
+"""Cancellation: tasks that must finish although whoever started them is cancelled, and cancellations dealt with."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -46,3 +46,10 @@ async def _bounded(work: Coroutine[Any, Any, T], seconds: float) -> T | Exceptio
             return await work
     except Exception as error:  # noqa: BLE001 -- raised again in the task that asked for the work
         return error
+
+
+def forget_cancellation() -> None:
+    """The current task was cancelled, has dealt with it, and goes on."""
+    task = asyncio.current_task()
+    while task is not None and task.cancelling():
+        task.uncancel()

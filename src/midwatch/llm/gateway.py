@@ -7,7 +7,16 @@ from typing import assert_never
 
 import httpx
 
-from midwatch.config.llm import OpenAiProvider, Provider, ScriptedProvider
+from midwatch.config.llm import (
+    AnthropicProvider,
+    GoogleProvider,
+    OpenAiProvider,
+    Provider,
+    ScriptedProvider,
+    VertexAiProvider,
+    XaiProvider,
+)
+from midwatch.domain.errors import ModelUnavailable
 from midwatch.llm.model import Model
 from midwatch.llm.providers.openai.client import OpenAIModel
 from midwatch.llm.scripted import load_script
@@ -21,6 +30,7 @@ class Gateway:
     folder: Path
 
     def open(self, name: str, provider: Provider) -> Model:
+        """Raises ModelUnavailable for a provider nobody here can speak to."""
         match provider:
             case OpenAiProvider():
                 key = None if provider.api_key_env is None else self.environ.get(provider.api_key_env)
@@ -29,5 +39,8 @@ class Gateway:
                 )
             case ScriptedProvider():
                 return load_script(self.folder / provider.script)(provider=name, name=provider.model)
+            case GoogleProvider() | AnthropicProvider() | XaiProvider() | VertexAiProvider():
+                told = f"this version does not speak to providers of type {provider.type} yet"
+                raise ModelUnavailable(told, code="invalid_backend", retryable=False)
             case _ as never:
                 assert_never(never)

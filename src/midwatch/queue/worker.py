@@ -14,6 +14,7 @@ import structlog
 
 from midwatch.domain.errors import StoreUnavailable
 from midwatch.domain.session import StopReason
+from midwatch.kit.owned import forget_cancellation
 from midwatch.queue.lease import Lease
 from midwatch.store.engine import Store
 
@@ -93,7 +94,7 @@ class Worker:
                 except asyncio.CancelledError:
                     if self._closing:
                         raise
-                    _forget_cancellation()
+                    forget_cancellation()
                     log.warning("slot_survived_stray_cancellation")
         finally:
             self.live_slots -= 1
@@ -139,9 +140,3 @@ class Worker:
                 await self._wake.wait()
         except TimeoutError:
             pass
-
-
-def _forget_cancellation() -> None:
-    task = asyncio.current_task()
-    while task is not None and task.cancelling():
-        task.uncancel()

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Mapping
 
-from midwatch.config.mcp import McpServer
+from midwatch.config.mcp import McpServer, StdioTransport
 
 _INHERITED = re.compile(r"PATH|HOME|USER|LANG|LC_\w+|TZ|TMPDIR|SSL_CERT_\w+|\w+_PROXY|\w+_proxy|KUBECONFIG")
 
@@ -20,4 +20,4 @@ def child_environment(
         for name, value in parent.items()
         if name not in secret_names and (name in server.inherit_env or _INHERITED.fullmatch(name))
     }
-    return inherited | server.transport.env
+    return inherited | server.transport.env if isinstance(server.transport, StdioTransport) else {}

@@ -7,6 +7,7 @@ from textwrap import dedent
 import pytest
 
 from midwatch.config.load import Config, load_config
+from midwatch.config.mcp import StdioTransport
 from midwatch.domain.errors import Misconfigured
 
 MAIN = """\
@@ -68,3 +69,9 @@ class Folder:
         with pytest.raises(Misconfigured) as caught:
             self.load(**environ)
         return caught.value.problems
+
+
+def stdio(config: Config, server: str = "logs") -> StdioTransport:
+    transport = config.mcp_servers[server].transport
+    assert isinstance(transport, StdioTransport)
+    return transport

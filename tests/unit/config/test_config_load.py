@@ -21,7 +21,8 @@ EXAMPLE = Path(__file__).parents[3] / "config" / "example"
 def test_the_example_folder_loads_as_it_is() -> None:
     config = load_config(EXAMPLE, environ={})
     assert config.warnings == ()
-    assert set(config.chains) == {"service-down"}
+    assert set(config.chains) == {"service-down", "kubernetes"}
+    assert config.defaults.alert_type == "service-down"
     assert config.safety.mode is SafetyMode.ENFORCE
     assert config.mcp_servers["logs"].kinds is not None
 

@@ -1,7 +1,15 @@
 """A folder written for TARSy loads as it is: what TARSy overlooks is a warning."""
 
+from pathlib import Path
+
+import pytest
+
+from midwatch.config.load import load_config
+from midwatch.config.resolve import resolve_chat, resolve_execution, resolve_summary, resolve_synthesis
+from midwatch.config.system import Runbooks
 from midwatch.domain.safety import ControlLevel, SafetyMode
-from tests.unit.config.folder import Folder
+from midwatch.domain.session import SuccessPolicy
+from tests.unit.config.folder import Folder, stdio
 
 
 def test_a_tarsy_folder_observes_unless_told_otherwise(folder: Folder) -> None:
@@ -22,17 +30,19 @@ def test_a_tarsy_folder_may_enforce(folder: Folder) -> None:
 
 
 def test_unknown_keys_are_warnings_there(folder: Folder) -> None:
-    agent_line = folder.change("mcp_servers: [logs]", "mcp_servers: [logs]\n    skills: []") + 1
-    stage_line = folder.change("- name: look", "- name: look\n        synthesis: {agent: X}") + 1
-    top_line = folder.add("system: {dashboard_url: http://x}\n")
+    agent_line = folder.change("mcp_servers: [logs]", "mcp_servers: [logs]\n    temperature: 1") + 1
+    stage_line = folder.change("- name: look", "- name: look\n        synthesis: {model: X}") + 1
+    transport_line = folder.change("command: serve-logs", "command: serve-logs, shell: true")
+    top_line = folder.add("telemetry: {port: 1}\n")
     provider_line = folder.add("    natve_tools: {}\n", name="llm-providers.yaml")
     folder.become_tarsy()
     config = folder.load()
     assert config.warnings == (
         f'llm-providers.yaml:{provider_line}: llm_providers.local: unknown key "natve_tools" (ignored)',
-        f'tarsy.yaml:{agent_line}: agents.Reader: unknown key "skills" (ignored)',
-        f'tarsy.yaml:{stage_line}: agent_chains.web.stages[0]: unknown key "synthesis" (ignored)',
-        f'tarsy.yaml:{top_line}: unknown key "system" (ignored)',
+        f'tarsy.yaml:{transport_line}: mcp_servers.logs.transport: unknown key "shell" (ignored)',
+        f'tarsy.yaml:{agent_line}: agents.Reader: unknown key "temperature" (ignored)',
+        f'tarsy.yaml:{stage_line}: agent_chains.web.stages[0].synthesis: unknown key "model" (ignored)',
+        f'tarsy.yaml:{top_line}: unknown key "telemetry" (ignored)',
     )
     assert config.agents["Reader"].mcp_servers == ("logs",)
 
@@ -47,7 +57,7 @@ def test_a_missing_variable_is_empty_there_with_a_warning(folder: Folder) -> Non
     line = folder.change("command: serve-logs", 'command: serve-logs, env: {TOKEN: "{{.TOKEN}}"}')
     folder.become_tarsy()
     config = folder.load()
-    assert config.mcp_servers["logs"].transport.env == {"TOKEN": ""}
+    assert stdio(config).env == {"TOKEN": ""}
     assert config.warnings == (f"tarsy.yaml:{line}: variable TOKEN is not set and counts as empty",)
 
 
@@ -104,3 +114,90 @@ def test_an_empty_variable_where_a_value_is_needed_is_a_problem_there_too(folder
     line = folder.change("command: serve-logs", "command: {{.GONE}}")
     folder.become_tarsy()
     assert folder.problems() == (f"tarsy.yaml:{line}: mcp_servers.logs.transport.command: is missing",)
+
+
+def test_more_values_tarsy_never_looks_at_are_set_aside(folder: Folder) -> None:
+    folder.change("llm_provider: local", "llm_provider: local\n  success_policy: most\n  llm_backend: gpt")
+    folder.change("alert_types: [web-down]", "alert_types: [web-down]\n    executive_summary_provider: gone")
+    folder.add("system:\n  runbooks: {cache_ttl: soon}\n  holidays: [{date: 12-32, name: x}, {date: 12-26, name: y}]\n")
+    folder.add("  other: {type: openai, model: m, base_url: nowhere}\n", name="llm-providers.yaml")
+    assert len(folder.problems()) == 6
+    folder.become_tarsy()
+    config = folder.load()
+    assert all(warning.endswith("(ignored)") for warning in config.warnings)
+    assert [day.date for day in config.system.holidays] == ["12-26"]
+    assert config.system.runbooks == Runbooks()
+    assert config.defaults.success_policy is SuccessPolicy.ANY
+    assert config.chains["web"].executive_summary_provider is None
+
+
+def test_a_default_provider_that_leads_nowhere_matters_only_to_those_without_their_own(folder: Folder) -> None:
+    line = folder.change("llm_provider: local", "llm_provider: gone")
+    folder.become_tarsy()
+    (told,) = folder.problems()
+    assert told == (
+        "tarsy.yaml:13: agent_chains.web.stages[0].agents[0]: "
+        "has no model; set llm_provider here, on the chain or in defaults"
+    )
+    folder.change("alert_types: [web-down]", "alert_types: [web-down]\n    llm_provider: local", name="tarsy.yaml")
+    assert folder.load().warnings == (
+        f'tarsy.yaml:{line + 1}: defaults.llm_provider: there is no LLM provider "gone" (ignored)',
+    )
+
+
+def test_an_empty_text_is_none_given_there(folder: Folder) -> None:
+    folder.change(
+        "alert_types: [web-down]", "alert_types: [web-down]\n    llm_provider: ''\n    llm_backend: '{{.GONE}}'"
+    )
+    folder.change("- name: Reader", "- name: Reader\n            type: ''\n            llm_provider: ''")
+    folder.become_tarsy()
+    chain = folder.load().chains["web"]
+    assert chain.llm_provider is None
+    assert chain.llm_backend is None
+    assert chain.stages[0].agents[0].llm_provider is None
+
+
+def test_an_unknown_key_of_a_sub_agent_is_a_problem_there_too(folder: Folder) -> None:
+    unsound = "sub_agents: [{name: GeneralWorker, temprature: 1}]"
+    line = folder.change("alert_types: [web-down]", f"alert_types: [web-down]\n    {unsound}\n    colour: blue") + 1
+    folder.become_tarsy()
+    assert folder.problems() == (f'tarsy.yaml:{line}: agent_chains.web.sub_agents[0]: unknown key "temprature"',)
+
+
+def test_a_tool_session_lasts_one_execution_there(folder: Folder) -> None:
+    assert folder.load().mcp_servers["logs"].isolation is None
+    folder.become_tarsy()
+    assert folder.load().mcp_servers["logs"].isolation == "execution"
+
+
+EXAMPLES = Path(__file__).parents[3] / "config"
+VARIABLES = ("METRICS_URL", "METRICS_TOKEN", "TICKETS_TOKEN", "GOOGLE_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY")
+
+
+@pytest.mark.parametrize("example", ["tarsy-p11", "tarsy-head"])
+def test_the_folders_of_both_versions_load_as_they_are(example: str) -> None:
+    config = load_config(EXAMPLES / example, environ=dict.fromkeys(VARIABLES, "x"))
+    assert config.tarsy
+    expected = ("does not act on it yet", "has no effect; a lease of three heartbeats takes its place")
+    assert [warning for warning in config.warnings if not warning.endswith(expected)] == []
+    assert "kubernetes" in config.chains
+    for chain in config.chains.values():
+        for stage in chain.stages:
+            for agent in stage.agents:
+                resolve_execution(config, chain, stage=stage, stage_agent=agent)
+            resolve_synthesis(config, chain, stage=stage)
+        resolve_chat(config, chain)
+        resolve_summary(config, chain)
+
+
+def test_the_older_spelling_is_understood() -> None:
+    config = load_config(EXAMPLES / "tarsy-p11", environ=dict.fromkeys(VARIABLES, "x"))
+    chain = config.chains["latency"]
+    first, second = (
+        resolve_execution(config, chain, stage=chain.stages[0], stage_agent=agent) for agent in chain.stages[0].agents
+    )
+    assert (first.provider_name, first.backend) == ("gemini-2.5-pro", "langchain")
+    assert (second.provider_name, second.max_iterations) == ("fast", 8)
+    merged = resolve_synthesis(config, chain, stage=chain.stages[0])
+    assert (merged.agent, merged.agent_type, merged.backend) == ("Merger", "synthesis", "langchain")
+    assert resolve_chat(config, chain).backend == "google-native"

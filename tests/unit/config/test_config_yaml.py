@@ -2,12 +2,13 @@
 
 import pytest
 
-from tests.unit.config.folder import Folder
+from midwatch.config.defaults import Defaults
+from tests.unit.config.folder import Folder, stdio
 
 
 def test_a_variable_is_replaced_before_parsing(folder: Folder) -> None:
     folder.change("command: serve-logs", "command: '{{.DIR}}/{{ .PROGRAM }}', args: [{{.ARGS}}]")
-    transport = folder.load(DIR="/opt", PROGRAM="serve", ARGS="a, b").mcp_servers["logs"].transport
+    transport = stdio(folder.load(DIR="/opt", PROGRAM="serve", ARGS="a, b"))
     assert transport.command == "/opt/serve"
     assert transport.args == ("a", "b")
 
@@ -37,7 +38,7 @@ def test_a_missing_variable_is_told_for_the_providers_too(folder: Folder) -> Non
 
 def test_an_empty_variable_is_set(folder: Folder) -> None:
     folder.change("command: serve-logs", "command: x, env: {A: '{{.EMPTY}}'}")
-    assert folder.load(EMPTY="").mcp_servers["logs"].transport.env == {"A": ""}
+    assert stdio(folder.load(EMPTY="")).env == {"A": ""}
 
 
 def test_a_missing_variable_in_a_comment_is_nobodys_business(folder: Folder) -> None:
@@ -124,12 +125,14 @@ def test_a_file_that_is_no_text_is_refused(folder: Folder) -> None:
 
 def test_an_empty_file_is_an_empty_configuration(folder: Folder) -> None:
     folder.write("midwatch.yaml", "# nothing yet\n")
-    assert folder.load().agents == {}
+    config = folder.load()
+    assert config.defaults == Defaults()
+    assert config.chains == {}
 
 
 def test_values_stay_as_they_were_written_where_text_is_wanted(folder: Folder) -> None:
     folder.change("command: serve-logs", "command: x, env: {PORT: 8080, DEBUG: yes, VERSION: 1.10, DAY: 2026-01-01}")
-    assert folder.load().mcp_servers["logs"].transport.env == {
+    assert stdio(folder.load()).env == {
         "PORT": "8080",
         "DEBUG": "yes",
         "VERSION": "1.10",
@@ -141,8 +144,8 @@ def test_the_folders_dotenv_is_beneath_the_environment(folder: Folder) -> None:
     folder.write(".env", "PROGRAM=from-file\nOTHER=other\n")
     folder.change("command: serve-logs", "command: '{{.PROGRAM}}', args: ['{{.OTHER}}']")
     config = folder.load(PROGRAM="from-environment")
-    assert config.mcp_servers["logs"].transport.command == "from-environment"
-    assert config.mcp_servers["logs"].transport.args == ("other",)
+    assert stdio(config).command == "from-environment"
+    assert stdio(config).args == ("other",)
     assert config.environ["OTHER"] == "other"
 
 

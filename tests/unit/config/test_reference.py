@@ -14,4 +14,5 @@ def test_the_reference_in_the_docs_is_what_the_models_say() -> None:
 
 def test_every_key_is_explained() -> None:
     rows = [line for line in render_reference().splitlines() if line.startswith("| `")]
-    assert [row for row in rows if row.endswith("|  |") and ".type" not in row and "| `type`" not in row] == []
+    assert len(rows) > 250
+    assert [row for row in rows if row.endswith("|  |")] == []

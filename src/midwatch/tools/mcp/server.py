@@ -11,7 +11,7 @@ from typing import final
 
 import structlog
 
-from midwatch.config.mcp import McpServer
+from midwatch.config.mcp import McpServer, StdioTransport
 from midwatch.domain.errors import DispatchTooLate, ToolServerUnavailable
 from midwatch.domain.tools import Clearance, ClearedCall, ToolDefinition, ToolKind, ToolResult
 from midwatch.tools.failure import FailureCode, tool_not_found
@@ -29,7 +29,10 @@ async def open_mcp_server(
     server_id: str, config: McpServer, *, environment: Mapping[str, str], init_timeout: float = INIT_SECONDS
 ) -> AsyncGenerator["McpServerTools"]:
     """Starts the server with exactly `environment`. Raises ToolServerUnavailable when it does not come up."""
-    server = McpServerTools(server_id, config, environment=environment, init_timeout=init_timeout)
+    transport = config.transport
+    if not isinstance(transport, StdioTransport):
+        raise ToolServerUnavailable(server_id, f"transport {transport.type} is not supported by this version yet")
+    server = McpServerTools(server_id, transport, environment=environment, init_timeout=init_timeout)
     failure: BaseException | None = None
     async with asyncio.TaskGroup() as group:
         owner = group.create_task(server.own(), name=f"mcp server {server_id}")
@@ -52,12 +55,12 @@ class McpServerTools:
     """The toolset of one server. Made by `open_mcp_server`."""
 
     def __init__(
-        self, server_id: str, config: McpServer, *, environment: Mapping[str, str], init_timeout: float
+        self, server_id: str, transport: StdioTransport, *, environment: Mapping[str, str], init_timeout: float
     ) -> None:
         self._server_id = server_id
         self._init_timeout = init_timeout
         self._recipe = Recipe(
-            server_id=server_id, transport=config.transport, environment=environment, on_over=self._tell_owner
+            server_id=server_id, transport=transport, environment=environment, on_over=self._tell_owner
         )
         self._connection: Connection | None = None
         self._wanted: asyncio.Future[Connection | ToolServerUnavailable] | None = None
