@@ -6,13 +6,12 @@ from urllib.parse import urlsplit
 
 from midwatch.domain.errors import Invalid
 
-ALLOWED_DOMAINS = ("github.com", "raw.githubusercontent.com")
 _LONGEST = 2048
 _HTTPS = 443
 _PLAIN = re.compile(r"[!-\[\]-~]+")
 
 
-def check_runbook_url(url: str, *, domains: Collection[str] = ALLOWED_DOMAINS) -> None:
+def check_runbook_url(url: str, *, domains: Collection[str]) -> None:
     """Raises Invalid unless it is plain https to one of the domains, with neither a login nor another port."""
     if len(url) > _LONGEST:
         raise Invalid(f"runbook may have {_LONGEST} characters", field="runbook")

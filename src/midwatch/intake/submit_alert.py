@@ -8,7 +8,7 @@ from uuid import UUID
 from midwatch.config.chains import Chain
 from midwatch.config.load import Config
 from midwatch.domain.errors import Conflict, Invalid, StoreUnavailable, TooLarge
-from midwatch.domain.runbook import ALLOWED_DOMAINS, check_runbook_url
+from midwatch.domain.runbook import check_runbook_url
 from midwatch.domain.selection import McpSelection
 from midwatch.domain.session import SessionStatus
 from midwatch.intake.repeated import check_key, digest_request
@@ -52,7 +52,6 @@ class Intake:
     flusher: Flusher
     config: Config
     mask: Callable[[str], MaskedAlert]
-    runbook_domains: tuple[str, ...] = ALLOWED_DOMAINS
     waker: Waker = field(default_factory=Waker)
 
     async def submit(self, alert: Alert) -> UUID:
@@ -73,7 +72,7 @@ class Intake:
     def _check(self, alert: Alert) -> None:
         _check_data(alert.data)
         if alert.runbook:
-            check_runbook_url(alert.runbook, domains=self.runbook_domains)
+            check_runbook_url(alert.runbook, domains=self.config.system.runbooks.allowed_domains)
         if alert.selection is not None:
             _check_selection(alert.selection, field=alert.selection_field, known=self.config.mcp_servers)
         if alert.idempotency_key is not None:

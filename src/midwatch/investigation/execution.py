@@ -10,6 +10,7 @@ from midwatch.agent.budget import Budget
 from midwatch.agent.loop import Agent
 from midwatch.agent.outcome import Concluded, Failed, Outcome, TimedOut
 from midwatch.agent.prompts.render import render_investigation, render_system
+from midwatch.config import selection as configured
 from midwatch.config.chains import Chain, Stage, StageAgent
 from midwatch.config.resolve import ExecutionSettings, resolve_execution
 from midwatch.domain.errors import ModelUnavailable, NotFound
@@ -20,7 +21,6 @@ from midwatch.domain.session import WorkStatus
 from midwatch.domain.timeline import Phase
 from midwatch.investigation.means import Means
 from midwatch.investigation.resume import settle_open_calls
-from midwatch.investigation.selection import apply_selection, list_chosen_tools
 from midwatch.kit.ids import new_id
 from midwatch.llm.model import Model
 from midwatch.store.driver import Tx
@@ -76,10 +76,13 @@ async def run_execution(assignment: Assignment, *, means: Means, run: RunLog) ->
             status=before.status, error=before.error_message, text=before.final_text, text_id=before.final_text_id
         )
     try:
-        resolved = resolve_execution(
-            means.config, assignment.chain, stage=assignment.stage, stage_agent=assignment.agent
+        settings = resolve_execution(
+            means.config,
+            assignment.chain,
+            stage=assignment.stage,
+            stage_agent=assignment.agent,
+            selection=_selection(assignment),
         )
-        settings = apply_selection(resolved, assignment.selection, servers=means.config.mcp_servers)
     except NotFound as error:
         return ExecutionEnding(status=WorkStatus.FAILED, error=f"the configuration has changed: {error.message}")
     try:
@@ -89,6 +92,12 @@ async def run_execution(assignment: Assignment, *, means: Means, run: RunLog) ->
     recorder, conversation = await _open_recorder(assignment, settings, model=model, run=run, means=means)
     announce_execution(run.flusher, recorder.place, agent_index=_AGENT_INDEX, status=WorkStatus.ACTIVE)
     return await _work(assignment, settings, model=model, recorder=recorder, conversation=conversation, means=means)
+
+
+def _selection(assignment: Assignment) -> configured.McpSelection | None:
+    """As the resolver takes it: the alert's own words, in the shape of the wire."""
+    chosen = assignment.selection
+    return None if chosen is None else configured.McpSelection.model_validate(chosen.as_json())
 
 
 async def _open_recorder(
@@ -138,7 +147,7 @@ async def _work(
         journal=recorder,
         environment=means.environ,
         secret_names=means.secret_names,
-        chosen=list_chosen_tools(assignment.selection),
+        chosen=settings.tool_filters,
         refuse_proven_writes=config.tarsy and not config.safety_mode_explicit,
         call_timeout=means.limits.tool_call,
         init_timeout=means.limits.mcp_init,

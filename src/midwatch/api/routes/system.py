@@ -4,7 +4,6 @@ from contextlib import suppress
 
 from fastapi import APIRouter
 
-from midwatch.api.config_view import describe_config
 from midwatch.api.list_query import Words
 from midwatch.api.state import TheConfig, TheSightings
 from midwatch.api.system_bodies import (
@@ -20,6 +19,7 @@ from midwatch.api.system_bodies import (
 from midwatch.config.chains import Chain
 from midwatch.config.load import Config
 from midwatch.config.resolve import resolve_execution
+from midwatch.config.view import describe_config
 from midwatch.domain.errors import Invalid, NotFound
 
 router = APIRouter(prefix="/api/v1")
