@@ -74,7 +74,12 @@ def _describe_system(system: System) -> dict[str, Any]:
 
 
 def _describe_server(server: McpServer) -> dict[str, Any]:
-    return {"transport": _describe_transport(server.transport), **_pick(server, _SERVER)}
+    described = {"transport": _describe_transport(server.transport), **_pick(server, _SERVER)}
+    # A pattern may be the very secret it hides, letter by letter.
+    described["data_masking"]["custom_patterns"] = [
+        _pick(pattern, ("replacement", "description")) for pattern in server.data_masking.custom_patterns
+    ]
+    return described
 
 
 def _describe_transport(transport: Transport) -> dict[str, Any]:
