@@ -59,7 +59,7 @@ async def test_tools_of_an_unknown_alert_type_are_refused(edge: Edge, alert_type
 
 
 async def test_a_server_that_nobody_used_yet_is_neither_well_nor_ill(edge: Edge) -> None:
-    unseen = {"healthy": None, "last_check": None, "tool_count": 0, "tools": [], "error": None}
+    unseen: dict[str, Any] = {"healthy": None, "last_check": None, "tool_count": 0, "tools": [], "error": None}
     assert await read_server(edge, "deck") == {"id": "deck"} | unseen
     assert await read(edge, f"{SYSTEM}/warnings") == {"warnings": []}
 
