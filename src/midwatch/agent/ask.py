@@ -14,7 +14,19 @@ from midwatch.domain.timeline import InteractionType
 from midwatch.domain.tools import ToolCall, ToolDefinition
 from midwatch.kit.clock import boottime
 from midwatch.kit.ids import new_id
-from midwatch.llm.model import CallChunk, Chunk, Model, ModelRequest, StateChunk, TextChunk, ThinkingChunk, UsageChunk
+from midwatch.llm.model import (
+    CallChunk,
+    Chunk,
+    CodeChunk,
+    GroundingChunk,
+    Model,
+    ModelRequest,
+    NoticeChunk,
+    StateChunk,
+    TextChunk,
+    ThinkingChunk,
+    UsageChunk,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +61,9 @@ class _Draft:
     calls: list[ToolCall] = field(default_factory=list[ToolCall])
     usage: Usage = field(default_factory=Usage)
     state: bytes | None = None
+    asides: list[CodeChunk | GroundingChunk | NoticeChunk] = field(
+        default_factory=list[CodeChunk | GroundingChunk | NoticeChunk]
+    )
 
     @property
     def is_empty(self) -> bool:
@@ -75,6 +90,8 @@ class _Draft:
                 self.usage = usage
             case StateChunk(state=state):
                 self.state = state
+            case CodeChunk() | GroundingChunk() | NoticeChunk():
+                self.asides.append(chunk)
 
     def reply(self, question: Question) -> Reply:
         return Reply(

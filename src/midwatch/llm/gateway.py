@@ -18,7 +18,7 @@ from midwatch.config.llm import (
 )
 from midwatch.domain.errors import ModelUnavailable
 from midwatch.llm.model import Model
-from midwatch.llm.providers.openai.client import OpenAIModel
+from midwatch.llm.providers.openai.client import open_chat_completions
 from midwatch.llm.scripted import load_script
 
 
@@ -34,7 +34,7 @@ class Gateway:
         match provider:
             case OpenAiProvider():
                 key = None if provider.api_key_env is None else self.environ.get(provider.api_key_env)
-                return OpenAIModel(
+                return open_chat_completions(
                     provider=name, name=provider.model, base_url=provider.base_url, api_key=key, http=self.http
                 )
             case ScriptedProvider():

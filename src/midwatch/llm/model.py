@@ -39,7 +39,48 @@ class StateChunk:
     state: bytes
 
 
-Chunk = TextChunk | ThinkingChunk | CallChunk | UsageChunk | StateChunk
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeChunk:
+    """Code that the provider ran on its own side, with what came out of it."""
+
+    code: str
+    output: str
+    language: str = "python"
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    uri: str
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Support:
+    """A piece of the answer and the sources it rests on, by their place among the sources."""
+
+    text: str
+    sources: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroundingChunk:
+    """What the provider looked up on its own side: searched for when there are queries, else pages that it read."""
+
+    queries: tuple[str, ...] = ()
+    sources: tuple[Source, ...] = ()
+    supports: tuple[Support, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoticeChunk:
+    """Something the operator should know about how the question was put, such as tools that were left out."""
+
+    code: str
+    message: str
+
+
+Chunk = TextChunk | ThinkingChunk | CallChunk | CodeChunk | GroundingChunk | NoticeChunk | UsageChunk | StateChunk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,8 +15,9 @@ from midwatch.domain.tools import ToolDefinition
 from midwatch.kit import json
 from midwatch.llm.http import new_http_client
 from midwatch.llm.model import CallChunk, Chunk, Model, ModelRequest, TextChunk, ThinkingChunk, UsageChunk
-from midwatch.llm.providers.openai.client import OpenAIModel
+from midwatch.llm.providers.openai.client import open_chat_completions
 from midwatch.llm.scripted import ScriptedCall, ScriptedTurn
+from midwatch.llm.wire import HttpModel
 from tests.fakes.openai_events import DONE, delta_event, list_events
 from tests.fakes.openai_server import (
     Cut,
@@ -71,8 +72,8 @@ def make_request(*messages: Message) -> ModelRequest:
 
 def make_model(
     http: httpx.AsyncClient, base_url: str, *, api_key: str | None = KEY, sleep: FakeSleep | None = None
-) -> OpenAIModel:
-    return OpenAIModel(
+) -> HttpModel:
+    return open_chat_completions(
         provider="local", name="gpt", base_url=base_url, api_key=api_key, http=http, sleep=sleep or FakeSleep()
     )
 

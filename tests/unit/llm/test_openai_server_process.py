@@ -10,7 +10,7 @@ from pathlib import Path
 from midwatch.domain.messages import AssistantMessage, Message, UserMessage
 from midwatch.llm.http import new_http_client
 from midwatch.llm.model import ModelRequest, TextChunk
-from midwatch.llm.providers.openai.client import OpenAIModel
+from midwatch.llm.providers.openai.client import open_chat_completions
 
 ROOT = Path(__file__).parents[3]
 
@@ -33,7 +33,7 @@ async def read_line(process: Process) -> str:
 
 async def ask(base_url: str, *messages: Message) -> str:
     async with new_http_client() as http:
-        model = OpenAIModel(provider="local", name="gpt", base_url=base_url, api_key=None, http=http)
+        model = open_chat_completions(provider="local", name="gpt", base_url=base_url, api_key=None, http=http)
         request = ModelRequest(messages=messages, tools=(), agent="A")
         async with aclosing(model.stream(request)) as chunks:
             return "".join([chunk.text async for chunk in chunks if isinstance(chunk, TextChunk)])

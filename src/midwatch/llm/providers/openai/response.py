@@ -9,16 +9,17 @@ from midwatch.kit import json
 from midwatch.llm.failures import reported_in_stream
 from midwatch.llm.model import Chunk, TextChunk, ThinkingChunk, UsageChunk
 from midwatch.llm.providers.openai.calls import CallAssembly
+from midwatch.llm.server_events import EventLines
 from midwatch.llm.toolnames import ToolNames
 
 
 class StreamDecoder:
     """Reads one answer. However the bytes are cut, the chunks are the same."""
 
-    def __init__(self, names: ToolNames, *, api_key: str | None = None) -> None:
+    def __init__(self, names: ToolNames, api_key: str | None = None) -> None:
         self._names = names
         self._api_key = api_key
-        self._rest = b""
+        self._lines = EventLines()
         self._calls = CallAssembly()
         self._usage: Usage | None = None
         self._has_finish_reason = False
@@ -31,11 +32,8 @@ class StreamDecoder:
         return self.is_done or self._has_finish_reason
 
     def feed(self, data: bytes) -> Iterator[Chunk]:
-        lines = (self._rest + data).split(b"\n")
-        self._rest = lines.pop()
-        for line in lines:
-            if line.startswith(b"data:"):
-                yield from self._read_event(line[5:].strip())
+        for payload in self._lines.feed(data):
+            yield from self._read_event(payload)
 
     def finish(self) -> Iterator[Chunk]:
         """What is left when no more bytes come: the calls and the usage, unless the stream has already ended."""
@@ -53,7 +51,7 @@ class StreamDecoder:
             yield UsageChunk(usage=self._usage)
 
     def _read_event(self, payload: bytes) -> Iterator[Chunk]:
-        if self.is_done or not payload:
+        if self.is_done:
             return
         if payload == b"[DONE]":
             yield from self._end()
