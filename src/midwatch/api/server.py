@@ -18,6 +18,8 @@ _LARGEST_MESSAGE = 8_192
 _LINGER = 5.0
 _LINGER_AT_SHUTDOWN = 1.0
 _SHUTDOWN = 5
+SEND_NOW = "midwatch.send_now"
+"""An extension of the scope: sends a text at once if the client takes it, and says whether it did."""
 _FRAMES = 16
 """Kept because the same text goes to many, one right after another."""
 
@@ -48,6 +50,7 @@ class EndingSocket(WebSocketsSansIOProtocol):
     """Cuts off a client that reads nothing: otherwise closing waits for it to take what is still to be sent."""
 
     async def run_asgi(self) -> None:
+        self.scope["extensions"] = {**(self.scope.get("extensions") or {}), SEND_NOW: {"send": self.send_now}}
         try:
             await super().run_asgi()
         finally:
@@ -62,6 +65,13 @@ class EndingSocket(WebSocketsSansIOProtocol):
         if self.disconnected or self.close_sent or self.transport.is_closing():
             raise ClientDisconnected
         self.transport.write(_frame(message.get("text") or ""))
+
+    def send_now(self, text: str) -> bool:
+        """Without a turn of the loop; False when the client does not keep up or has gone."""
+        if not self.writable.is_set() or self.disconnected or self.close_sent or self.transport.is_closing():
+            return False
+        self.transport.write(_frame(text))
+        return True
 
     def shutdown(self) -> None:
         if self.handshake_complete and not self.close_sent:

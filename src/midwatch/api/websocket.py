@@ -5,7 +5,7 @@ nobody else waits for it.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -14,12 +14,13 @@ from uuid import UUID
 import structlog
 from starlette.types import Message, Receive, Scope, Send
 
+from midwatch.api.server import SEND_NOW
 from midwatch.domain.errors import StoreUnavailable
 from midwatch.kit import json
 from midwatch.kit.ids import new_id
 from midwatch.store.engine import Store
 from midwatch.store.readings import session_exists
-from midwatch.timeline.hub import Hub, Overflow, Subscription
+from midwatch.timeline.hub import FeedItem, Hub, Overflow, Subscription
 
 MOST_SUBSCRIPTIONS = 100
 LARGEST_REQUEST = 4_096
@@ -49,7 +50,13 @@ class FeedSocket:
         await send({"type": "websocket.accept"})
         try:
             async with asyncio.TaskGroup() as tasks:
-                connection = _Connection(hub=state["hub"], store=state["store"], send=send, tasks=tasks)
+                connection = _Connection(
+                    hub=state["hub"],
+                    store=state["store"],
+                    send=send,
+                    send_now=_find_send_now(scope),
+                    tasks=tasks,
+                )
                 watchdog = tasks.create_task(connection.watch(self._write_seconds), name="websocket-watchdog")
                 await connection.serve(receive)
                 watchdog.cancel()
@@ -78,6 +85,7 @@ class _Connection:
     hub: Hub
     store: Store
     send: Send
+    send_now: Callable[[str], bool]
     tasks: asyncio.TaskGroup
     _pumps: dict[str, asyncio.Task[None]] = field(default_factory=dict[str, asyncio.Task[None]])
     _errors: int = 0
@@ -145,12 +153,16 @@ class _Connection:
         await self._start(channel, session_id, after=after, is_new=True)
 
     async def _catch_up(self, channel: str, *, after: int) -> None:
-        if channel not in self._pumps:
-            raise _NotSubscribed("subscribe to the channel first")
+        """Also for a channel that is only looked at. Of all sessions together nothing is stored."""
         session_id = await self._find(channel)
-        if session_id is not None:
+        if session_id is None:
+            return
+        if channel in self._pumps:
             await self._unsubscribe(channel)
             await self._start(channel, session_id, after=after, is_new=False)
+        else:
+            for item in await self.hub.replay(session_id, after=after):
+                await self._send_item(channel, item)
 
     async def _find(self, channel: str) -> UUID | None:
         """The session of the channel; None for all of them."""
@@ -193,12 +205,15 @@ class _Connection:
                 yield subscription
 
     async def _send_all(self, channel: str, subscription: Subscription) -> None:
+        subscription.deliver = lambda item: self.send_now(item.text)
         while True:
-            item = await subscription.next()
-            if isinstance(item, Overflow):
-                await self._answer("catchup.overflow", channel=channel, has_more=True)
-            else:
-                await self._write({"type": "websocket.send", "text": item.text})
+            await self._send_item(channel, await subscription.next())
+
+    async def _send_item(self, channel: str, item: FeedItem | Overflow) -> None:
+        if isinstance(item, Overflow):
+            await self._answer("catchup.overflow", channel=channel, has_more=True)
+        else:
+            await self._write({"type": "websocket.send", "text": item.text})
 
     async def _unsubscribe(self, channel: str) -> None:
         pump = self._pumps.pop(channel, None)
@@ -219,6 +234,15 @@ class _Connection:
                 await self.send(message)
             finally:
                 self._writing_since = None
+
+
+def _find_send_now(scope: Scope) -> Callable[[str], bool]:
+    extensions: dict[str, Any] = scope.get("extensions") or {}
+    return extensions.get(SEND_NOW, {}).get("send", _send_never)
+
+
+def _send_never(_: str) -> bool:
+    return False
 
 
 def _read_request(message: Message) -> dict[str, Any]:

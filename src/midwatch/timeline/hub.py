@@ -6,7 +6,7 @@ buffer is dropped and the subscriber is told to catch up. The hub never waits fo
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -56,6 +56,9 @@ class Subscription:
     position: int
     """The last stored event handed to this subscriber."""
     limit: int = _BUFFER
+    deliver: Callable[[FeedItem], bool] | None = None
+    """Hands an item over at once; False if it cannot now. Asked only while nothing waits in front of the item."""
+    _idle: bool = False
     _items: deque[FeedItem | Overflow] = field(default_factory=deque[FeedItem | Overflow])
     _ready: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -64,6 +67,9 @@ class Subscription:
             if item.seq <= self.position:
                 return
             self.position = item.seq
+        # Waking a reader costs more than writing to its socket.
+        if self._idle and not self._items and self.deliver is not None and self.deliver(item):
+            return
         if len(self._items) >= self.limit:
             self.overflow()
             return
@@ -77,10 +83,24 @@ class Subscription:
         self._items.append(Overflow())
         self._ready.set()
 
+    def skip_to(self, position: int) -> None:
+        """What lies between is not told; after what waits already comes the word that something is missing."""
+        self.position = position
+        self._items.append(Overflow())
+        self._ready.set()
+
+    @property
+    def waiting(self) -> tuple[FeedItem | Overflow, ...]:
+        return tuple(self._items)
+
     async def next(self) -> FeedItem | Overflow:
         while not self._items:
             self._ready.clear()
-            await self._ready.wait()
+            self._idle = True
+            try:
+                await self._ready.wait()
+            finally:
+                self._idle = False
         return self._items.popleft()
 
 
@@ -147,6 +167,10 @@ class Hub:
             self.sweep()
             yield subscription
 
+    async def replay(self, session_id: UUID, *, after: int) -> Sequence[FeedItem | Overflow]:
+        """The backlog after `after`, for somebody who does not stay."""
+        return (await self._catch_up(session_id, after)).waiting
+
     @contextmanager
     def subscribe_all(self) -> Generator[Subscription]:
         """What is said of all sessions from now on. Nothing of it is stored."""
@@ -180,12 +204,10 @@ class Hub:
         # A subscriber of a database that was set back would drop everything up to where it believes to be.
         ahead = after > position
         rows = await read_events(tx, {subscription.session_id: after}, limit=CATCHUP_LIMIT + 1)
-        if forgotten or ahead or len(rows) > CATCHUP_LIMIT:
-            subscription.position = position
-            subscription.overflow()
-            return
-        for row in rows:
+        for row in () if forgotten or ahead else rows[:CATCHUP_LIMIT]:
             subscription.offer(FeedItem.of(render_event(row), seq=row["seq"]))
+        if forgotten or ahead or len(rows) > CATCHUP_LIMIT:
+            subscription.skip_to(position)
 
     async def _deliver(self) -> None:
         """What was heard, in the order it was said: rows up to a notification's position, then its chunks."""
