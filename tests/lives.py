@@ -30,6 +30,8 @@ from midwatch.kit.ids import new_id
 from midwatch.kit.owned import OwnedTasks
 from midwatch.llm.gateway import Gateway
 from midwatch.llm.http import new_http_client
+from midwatch.llm.prices import Prices
+from midwatch.llm.retry import BACKOFF
 from midwatch.queue.claim import Claimant
 from midwatch.queue.lease import LeaseTimes
 from midwatch.store.engine import Store
@@ -63,6 +65,8 @@ class World:
     effects_file: Path
     config: Config
     limits: Limits = field(default_factory=Limits)
+    backoff: tuple[float, ...] = BACKOFF
+    prices: Prices = field(default_factory=Prices)
 
     def effects(self) -> list[dict[str, Any]]:
         return read_effects(self.effects_file)
@@ -133,7 +137,10 @@ class World:
             store=store,
             flusher=Flusher(store),
             config=self.config,
-            gateway=Gateway(http=self.http, environ={}, folder=self.effects_file.parent),
+            gateway=Gateway(
+                http=self.http, environ=self.config.environ, folder=self.effects_file.parent, backoff=self.backoff
+            ),
+            prices=self.prices,
             owned=owned,
             environ=os.environ,
             secret_names=frozenset(),

@@ -21,6 +21,7 @@ from midwatch.investigation.session import run_session
 from midwatch.kit.owned import OwnedTasks
 from midwatch.llm.gateway import Gateway
 from midwatch.llm.http import new_http_client
+from midwatch.llm.prices import Prices
 from midwatch.queue.claim import Claimant
 from midwatch.queue.lease import Lease, LeaseTimes
 from midwatch.queue.worker import Worker
@@ -131,6 +132,7 @@ async def open_service(plan: Plan) -> AsyncGenerator[Service]:
             flusher=flusher,
             config=config,
             gateway=Gateway(http=http, environ=config.environ, folder=config.folder),
+            prices=Prices(estimation=config.system.cost_estimation),
             owned=owned,
             environ=plan.environ,
             secret_names=frozenset(p.api_key_env for p in config.providers.values() if p.api_key_env),

@@ -115,11 +115,14 @@ async def test_a_subscriber_catches_up_before_it_goes_live(missed: int, clean_st
         assert await take_until(subscription, missed + 3) == list(range(3, missed + 4))
 
 
-async def test_a_subscriber_that_missed_too_much_is_told_so_and_goes_live(clean_store: Store) -> None:
+async def test_a_subscriber_that_missed_too_much_gets_the_beginning_is_told_so_and_goes_live(
+    clean_store: Store,
+) -> None:
     fence = await add_running(clean_store)
     last = await commit_events(clean_store, fence, CATCHUP_LIMIT + 1)
     hub = Hub(clean_store, sweep_interval=0.01)
     async with running(hub, listening=False), hub.subscribe(fence.session_id, after=2) as subscription:
+        assert describe(await take(subscription, CATCHUP_LIMIT)) == list(range(3, CATCHUP_LIMIT + 3))
         assert await take(subscription, 1) == [Overflow()]
         await commit_events(clean_store, fence)
         assert await take_until(subscription, last + 1) == [last + 1]

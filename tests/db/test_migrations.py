@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator
 import pytest
 from structlog.testing import capture_logs
 
+from midwatch.domain.errors import Misconfigured
 from midwatch.store import driver
 from midwatch.store.embedded import EmbeddedPostgres
 from midwatch.store.migrate import upgrade_schema
@@ -63,12 +64,9 @@ async def test_a_second_upgrade_changes_nothing(dsn: str) -> None:
     assert await read_shape(dsn) == before
 
 
-async def test_a_schema_of_a_newer_release_is_left_as_it_is_with_a_warning(dsn: str) -> None:
+async def test_nobody_begins_on_a_schema_of_a_newer_release_and_it_is_left_as_it_is(dsn: str) -> None:
     await execute(dsn, "UPDATE alembic_version SET version_num = '9999'")
     before = await read_shape(dsn)
-    with capture_logs() as logs:
+    with pytest.raises(Misconfigured, match=r"a newer Midwatch made this schema \(9999; this one knows \d{4}\)"):
         await upgrade_schema(dsn)
-    assert [(entry["event"], entry["log_level"], entry["revision"]) for entry in logs] == [
-        ("schema_is_newer", "warning", "9999")
-    ]
     assert await read_shape(dsn) == before

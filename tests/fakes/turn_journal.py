@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from midwatch.agent.journal import Reply
+from midwatch.agent.journal import Fallback, Reply
 from midwatch.domain.errors import MidwatchError
 from midwatch.domain.messages import AssistantMessage, Message, UserMessage
 from midwatch.domain.timeline import Phase
@@ -21,6 +21,9 @@ class FakeTurnJournal:
     messages: list[Message] = field(default_factory=list[Message])
     replies: list[Reply] = field(default_factory=list[Reply])
     failures: list[FailedCall] = field(default_factory=list[FailedCall])
+    fallbacks: list[Fallback] = field(default_factory=list[Fallback])
+    notices: list[str] = field(default_factory=list[str])
+    warnings: list[str] = field(default_factory=list[str])
     streamed: list[str] = field(default_factory=list[str])
     thought: list[str] = field(default_factory=list[str])
     phases: list[Phase] = field(default_factory=list[Phase])
@@ -45,6 +48,19 @@ class FakeTurnJournal:
     async def commit_failure(self, reply: Reply, *, error: str, code: str, will_retry: bool) -> None:
         self._check()
         self.failures.append(FailedCall(reply=reply, error=error, code=code, will_retry=will_retry))
+
+    async def commit_fallback(self, fallback: Fallback) -> None:
+        self._check()
+        self.fallbacks.append(fallback)
+
+    async def commit_notice(self, text: str, *, code: str) -> None:
+        self._check()
+        assert text
+        self.notices.append(code)
+
+    async def commit_warning(self, text: str) -> None:
+        self._check()
+        self.warnings.append(text)
 
     async def commit_prompt(self, text: str) -> None:
         self._check()

@@ -24,7 +24,7 @@ def open_recorder(store: Store, check_lease: Callable[[], None]) -> ExecutionRec
         check_lease=check_lease,
         checkpoint=lambda: None,
     )
-    return ExecutionRecorder(run=run, stage_id=new_id(), execution_id=new_id(), provider="p", model="m")
+    return ExecutionRecorder(run=run, stage_id=new_id(), execution_id=new_id())
 
 
 def adopt(recorder: ExecutionRecorder, call: ToolCall) -> None:

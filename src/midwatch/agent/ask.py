@@ -1,159 +1,192 @@
-"""One question to a model: chunks gathered into a reply under the budget's clocks, tried again where that may help."""
+"""One question to a model, put again where that may help: to the same model, to another one, or made shorter."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, MutableSequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from midwatch.agent.budget import Budget
-from midwatch.agent.journal import Reply, TurnJournal
+from midwatch.agent.compaction import measure, shorten
+from midwatch.agent.draft import Draft, Question
+from midwatch.agent.journal import Fallback, Reply, TurnJournal
 from midwatch.agent.outcome import Failed, TimedOut
+from midwatch.agent.prompts.render import render_be_direct, render_broken_off
+from midwatch.agent.purse import Purse
+from midwatch.agent.recovery import Failure, Remedy, Trouble, Ways, choose_remedy
 from midwatch.domain.errors import ModelUnavailable
-from midwatch.domain.messages import Message, Usage
-from midwatch.domain.timeline import InteractionType
-from midwatch.domain.tools import ToolCall, ToolDefinition
+from midwatch.domain.messages import Message
+from midwatch.domain.timeline import Phase
 from midwatch.kit.clock import boottime
-from midwatch.kit.ids import new_id
-from midwatch.llm.model import (
-    CallChunk,
-    Chunk,
-    CodeChunk,
-    GroundingChunk,
-    Model,
-    ModelRequest,
-    NoticeChunk,
-    StateChunk,
-    TextChunk,
-    ThinkingChunk,
-    UsageChunk,
-)
+from midwatch.llm.failures import ProviderFailure
+from midwatch.llm.ladder import Ladder
+from midwatch.llm.model import ModelRequest, NoticeChunk
+
+_PARTIAL_LIMIT = 2_000
+_FULL = 0.9
+"""Share of a model's window above which a conversation is shortened before it is sent."""
+
+Say = Callable[[str], Awaitable[None]]
+Sleep = Callable[[float], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    messages: Sequence[Message]
-    tools: Sequence[ToolDefinition]
-    agent: str
-    iteration: int
-    interaction_type: InteractionType
+@dataclass(slots=True, kw_only=True)
+class Asker:
+    ladder: Ladder
+    journal: TurnJournal
+    budget: Budget
+    purse: Purse
+    messages: MutableSequence[Message]
+    say: Say
+    """Adds words of ours to the conversation and the journal."""
+    switches: int = 0
+    """How often the provider has changed."""
+    sleep: Sleep = asyncio.sleep
+    _trouble: Trouble = field(default_factory=Trouble)
+    _warned: set[str] = field(default_factory=set[str])
 
-    @property
-    def is_last(self) -> bool:
-        """Nothing is done with the calls of a model that was told to conclude: nobody would answer them."""
-        return self.interaction_type is InteractionType.FORCED_CONCLUSION
+    async def ask(self, question: Question) -> Reply | Failed | TimedOut:
+        """The reply, committed; or why there is none. Every failed call is recorded too."""
+        self._trouble = Trouble()
+        deadline = boottime() + self.budget.iteration
+        await self._make_room()
+        while True:
+            if self.ladder.unpriced is not None:
+                await self._warn(self.purse.warn_of_unpriced(self.ladder.unpriced))
+            draft = Draft()
+            failure = await self._gather(draft, question, deadline=deadline)
+            reply = draft.reply(question, self.ladder)
+            self.purse.spend(reply.usage, usd=reply.cost_usd)
+            if failure is None:
+                await self.journal.commit_reply(reply)
+                if draft.usage is None:
+                    await self._warn(self.purse.warn_of_uncounted(reply.provider))
+                return reply
+            match await self._recover(failure, reply, deadline=deadline):
+                case Remedy.GIVE_UP:
+                    return TimedOut(error=failure.message) if failure.is_timeout else Failed(error=failure.message)
+                case Remedy.SWITCH:
+                    deadline = boottime() + self.budget.iteration
+                case _:
+                    pass
+
+    async def _recover(self, failure: Failure, reply: Reply, *, deadline: float) -> Remedy:
+        """Does what the failure asks for and records it. What cannot be done is given up."""
+        self._trouble.count(failure)
+        ways = Ways(
+            can_switch=bool(self.ladder.standbys),
+            can_shorten=True,
+            seconds_left=deadline - boottime(),
+            patience=self.budget.failures_in_a_row,
+        )
+        remedy = choose_remedy(failure, self._trouble, ways)
+        before = self.ladder.current
+        cut = shorten(self.messages) if remedy is Remedy.SHORTEN else 0
+        if remedy is Remedy.SHORTEN and not cut:
+            remedy = Remedy.SWITCH
+        if remedy is Remedy.SWITCH and self.ladder.step() is None:
+            remedy = choose_remedy(failure, self._trouble, replace(ways, can_switch=False, can_shorten=False))
+        will_retry = remedy is not Remedy.GIVE_UP
+        await self.journal.commit_failure(reply, error=failure.message, code=failure.code, will_retry=will_retry)
+        match remedy:
+            case Remedy.SWITCH:
+                await self._tell_switch(failure, provider=before.provider, model=before.name)
+            case Remedy.SHORTEN:
+                await self._tell_cut(cut)
+            case Remedy.ASK_AGAIN:
+                await self._explain(failure)
+                await self._pause(failure)
+            case Remedy.GIVE_UP:
+                pass
+        return remedy
+
+    async def _tell_switch(self, failure: Failure, *, provider: str, model: str) -> None:
+        self._trouble = Trouble()
+        self.switches += 1
+        await self.journal.commit_fallback(
+            Fallback(
+                from_provider=provider,
+                from_model=model,
+                to_provider=self.ladder.current.provider,
+                to_model=self.ladder.current.name,
+                to_backend=self.ladder.backend,
+                reason=failure.message,
+                code=failure.code,
+                attempt=self.switches,
+            )
+        )
+
+    async def _tell_cut(self, cut: int) -> None:
+        results = "result was" if cut == 1 else "results were"
+        told = (
+            f"the conversation had become too long for the model: {cut} of the oldest tool {results} replaced by a line"
+        )
+        await self.journal.commit_notice(told, code="context_shortened")
+
+    async def _warn(self, text: str | None) -> None:
+        if text is not None and text not in self._warned:
+            self._warned.add(text)
+            await self.journal.commit_warning(text)
+
+    async def _make_room(self) -> None:
+        window = self.ladder.window
+        if window is not None and measure(self.messages) > window * _FULL and (cut := shorten(self.messages)):
+            await self._tell_cut(cut)
+
+    async def _explain(self, failure: Failure) -> None:
+        if failure.code == "repetition":
+            await self.say(render_be_direct())
+        elif failure.feedback is not None:
+            await self.say(failure.feedback)
+        elif failure.code in {"partial_stream_error", "stall_timeout", "call_timeout"} and failure.partial.strip():
+            await self.say(render_broken_off(failure.partial[-_PARTIAL_LIMIT:]))
+
+    async def _pause(self, failure: Failure) -> None:
+        """Nobody else is there to be asked in the meantime."""
+        if failure.retry_after <= 0:
+            return
+        provider = self.ladder.current.provider
+        self.journal.show_phase(Phase.INVESTIGATING, f"Waiting {failure.retry_after:.0f} s for {provider}")
+        await self.sleep(failure.retry_after)
+
+    async def _gather(self, draft: Draft, question: Question, *, deadline: float) -> Failure | None:
+        budget = self.budget
+        request = ModelRequest(messages=question.messages, tools=question.tools, agent=question.agent)
+        loop = asyncio.get_running_loop()
+        whole = asyncio.timeout(max(min(budget.call, deadline - boottime()), 0.0))
+        pace = asyncio.timeout(budget.first_chunk)
+        try:
+            async with whole, pace, aclosing(self.ladder.current.stream(request)) as chunks:
+                async for chunk in chunks:
+                    draft.take(chunk, self.journal)
+                    # One timer, moved on as chunks come: a timer each would cost more than the chunk. A notice is not
+                    # the model's word, which may then be as long in coming as at first.
+                    patience = budget.first_chunk if isinstance(chunk, NoticeChunk) else budget.gap
+                    pace.reschedule(loop.time() + patience)
+        except ModelUnavailable as error:
+            return _failed(error, draft)
+        except TimeoutError:
+            if not (whole.expired() or pace.expired()):
+                raise
+            return _too_slow(draft, budget, fell_silent=pace.expired())
+        return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Failure:
-    message: str
-    code: str
-    retryable: bool
-    timeout: bool
-
-
-@dataclass(slots=True)
-class _Draft:
-    """A reply in the making."""
-
-    started_at: float = field(default_factory=boottime)
-    text: list[str] = field(default_factory=list[str])
-    thinking: list[str] = field(default_factory=list[str])
-    calls: list[ToolCall] = field(default_factory=list[ToolCall])
-    usage: Usage = field(default_factory=Usage)
-    state: bytes | None = None
-    asides: list[CodeChunk | GroundingChunk | NoticeChunk] = field(
-        default_factory=list[CodeChunk | GroundingChunk | NoticeChunk]
+def _failed(error: ModelUnavailable, draft: Draft) -> Failure:
+    return Failure(
+        message=str(error),
+        code=error.code,
+        retryable=error.retryable,
+        partial="".join(draft.text),
+        feedback=error.feedback,
+        retry_after=(error.retry_after or 0.0) if isinstance(error, ProviderFailure) else 0.0,
     )
 
-    @property
-    def is_empty(self) -> bool:
-        return not (self.text or self.thinking or self.calls)
 
-    def take(self, chunk: Chunk, journal: TurnJournal) -> None:
-        match chunk:
-            case TextChunk(text=text):
-                self.text.append(text)
-                journal.stream_text(text)
-            case ThinkingChunk(text=text):
-                self.thinking.append(text)
-                journal.stream_thinking(text)
-            case CallChunk():
-                self.calls.append(
-                    ToolCall(
-                        call_id=new_id(),
-                        provider_id=chunk.provider_id,
-                        name=chunk.name,
-                        arguments=chunk.arguments,
-                    )
-                )
-            case UsageChunk(usage=usage):
-                self.usage = usage
-            case StateChunk(state=state):
-                self.state = state
-            case CodeChunk() | GroundingChunk() | NoticeChunk():
-                self.asides.append(chunk)
-
-    def reply(self, question: Question) -> Reply:
-        return Reply(
-            text="".join(self.text),
-            thinking="".join(self.thinking),
-            calls=() if question.is_last else tuple(self.calls),
-            usage=self.usage,
-            provider_state=self.state,
-            duration_ms=int((boottime() - self.started_at) * 1000),
-            interaction_type=question.interaction_type,
-            iteration=question.iteration,
-            messages_count=len(question.messages),
-        )
-
-
-async def ask(question: Question, *, model: Model, journal: TurnJournal, budget: Budget) -> Reply | Failed | TimedOut:
-    """The reply, committed; or why there is none. Every failed call is recorded too."""
-    deadline = boottime() + budget.iteration
-    failures = 0
-    while True:
-        draft = _Draft()
-        failure = await _gather(draft, question, model=model, journal=journal, budget=budget, deadline=deadline)
-        if failure is None:
-            reply = draft.reply(question)
-            await journal.commit_reply(reply)
-            return reply
-        failures += 1
-        will_retry = failure.retryable and failures < budget.failures_in_a_row and boottime() < deadline
-        await journal.commit_failure(
-            draft.reply(question), error=failure.message, code=failure.code, will_retry=will_retry
-        )
-        if not will_retry:
-            return TimedOut(error=failure.message) if failure.timeout else Failed(error=failure.message)
-
-
-async def _gather(
-    draft: _Draft, question: Question, *, model: Model, journal: TurnJournal, budget: Budget, deadline: float
-) -> _Failure | None:
-    request = ModelRequest(messages=question.messages, tools=question.tools, agent=question.agent)
-    loop = asyncio.get_running_loop()
-    whole = asyncio.timeout(max(min(budget.call, deadline - boottime()), 0.0))
-    pace = asyncio.timeout(budget.first_chunk)
-    try:
-        async with whole, pace, aclosing(model.stream(request)) as chunks:
-            async for chunk in chunks:
-                draft.take(chunk, journal)
-                # One timer, moved on as chunks come: a timer each would cost more than the chunk.
-                pace.reschedule(loop.time() + budget.gap)
-    except ModelUnavailable as error:
-        return _Failure(message=str(error), code=error.code, retryable=error.retryable, timeout=False)
-    except TimeoutError:
-        if not (whole.expired() or pace.expired()):
-            raise
-        return _too_slow(draft, budget, fell_silent=pace.expired())
-    return None
-
-
-def _too_slow(draft: _Draft, budget: Budget, *, fell_silent: bool) -> _Failure:
+def _too_slow(draft: Draft, budget: Budget, *, fell_silent: bool) -> Failure:
     if not fell_silent:
         message, code = f"the model did not finish within {budget.call:g} s", "call_timeout"
     elif draft.is_empty:
         message, code = f"the model said nothing for {budget.first_chunk:g} s", "initial_response_timeout"
     else:
         message, code = f"the model fell silent for {budget.gap:g} s", "stall_timeout"
-    return _Failure(message=message, code=code, retryable=True, timeout=True)
+    return Failure(message=message, code=code, retryable=True, is_timeout=True, partial="".join(draft.text))

@@ -6,6 +6,24 @@ from typing import Protocol
 from midwatch.domain.messages import Usage
 from midwatch.domain.timeline import InteractionType, Phase
 from midwatch.domain.tools import ToolCall
+from midwatch.llm.model import CodeChunk, GroundingChunk, NoticeChunk
+
+Aside = CodeChunk | GroundingChunk | NoticeChunk
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fallback:
+    """One provider gave way to another."""
+
+    from_provider: str
+    from_model: str
+    to_provider: str
+    to_model: str
+    to_backend: str
+    reason: str
+    code: str
+    attempt: int
+    """How many times this execution has changed its provider, this time included."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,9 +32,17 @@ class Reply:
 
     text: str
     thinking: str
+    thinking_source: str
+    """`native`, or `react` when it was read out of the text."""
     calls: tuple[ToolCall, ...]
     usage: Usage
+    cost_usd: float | None
+    """Estimated; None is unknown."""
     provider_state: bytes | None
+    asides: tuple[Aside, ...]
+    """What the provider did or said beside the answer."""
+    provider: str
+    model: str
     duration_ms: int
     interaction_type: InteractionType
     iteration: int
@@ -40,6 +66,18 @@ class TurnJournal(Protocol):
 
     async def commit_failure(self, reply: Reply, *, error: str, code: str, will_retry: bool) -> None:
         """A model call that failed, with what had come of it."""
+        ...
+
+    async def commit_fallback(self, fallback: Fallback) -> None:
+        """From now on another provider is asked; a run that resumes goes on with it."""
+        ...
+
+    async def commit_notice(self, text: str, *, code: str) -> None:
+        """Something that a reader of the timeline should know about how the model is asked."""
+        ...
+
+    async def commit_warning(self, text: str) -> None:
+        """Something that a reader of the session should know of it as a whole; said again, it is the same warning."""
         ...
 
     async def commit_prompt(self, text: str) -> None:

@@ -6,18 +6,26 @@ anywhere goes on from what was committed.
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
-from midwatch.agent.ask import Question, ask
+from midwatch.agent.ask import Asker, Sleep
 from midwatch.agent.budget import Budget
+from midwatch.agent.draft import Question
 from midwatch.agent.journal import Reply, TurnJournal
 from midwatch.agent.outcome import Concluded, Failed, Outcome, TimedOut
-from midwatch.agent.prompts.render import render_conclude_now, render_say_something
+from midwatch.agent.prompts.render import (
+    read_used_up,
+    render_budget_left,
+    render_budget_spent,
+    render_conclude_now,
+    render_say_something,
+)
+from midwatch.agent.purse import Purse, PurseWatch
 from midwatch.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from midwatch.domain.timeline import InteractionType, Phase
 from midwatch.domain.tools import ToolCall, ToolDefinition, ToolResult
-from midwatch.llm.model import Model
+from midwatch.llm.ladder import Ladder
 from midwatch.tools.gate import Gate
 from midwatch.tools.order import group_calls
 
@@ -27,40 +35,75 @@ class Agent:
     """One model, one conversation."""
 
     name: str
-    model: Model
+    ladder: Ladder
     tools: Gate
     journal: TurnJournal
     budget: Budget
     messages: list[Message]
+    purse: Purse = field(default_factory=Purse)
+    """Shared with all agents of the session."""
+    switches: int = 0
+    """How often the provider has changed before this run."""
+    sleep: Sleep = asyncio.sleep
+    _asker: Asker = field(init=False)
+    _purse_watch: PurseWatch = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._purse_watch = PurseWatch(self.purse)
+        self._asker = Asker(
+            ladder=self.ladder,
+            journal=self.journal,
+            budget=self.budget,
+            purse=self.purse,
+            messages=self.messages,
+            say=self._say,
+            switches=self.switches,
+            sleep=self.sleep,
+        )
 
     async def investigate(self, open_calls: Sequence[ToolCall] = ()) -> Outcome:
         """`open_calls` are calls of the last reply that have no result yet."""
         await self._act(open_calls)
         self._put_answers_in_order()
         tools = await self.tools.list_tools()
-        while self._iterations() < self.budget.max_iterations:
-            if concluded := self._conclusion(forced=False):
+        while self._may_go_on():
+            if concluded := self._conclusion():
                 return concluded
             if self._is_waiting_for_words() and not await self._prompt_for_words():
                 return Failed(error="the model answered with nothing, again and again")
+            await self._mention_budget()
             reply = await self._ask(tools, InteractionType.ITERATION)
             if not isinstance(reply, Reply):
                 return reply
             await self._act(reply.calls)
-        return self._conclusion(forced=False) or await self._conclude()
+        return self._conclusion() or await self._conclude()
+
+    def _may_go_on(self) -> bool:
+        """Whoever was told to conclude does, also when it was a former owner who said so."""
+        is_left = self._iterations() < self.budget.max_iterations and not self.purse.is_empty
+        return is_left and self._find_order() is None
 
     async def _conclude(self) -> Outcome:
         """One last question without tools."""
-        prompt = render_conclude_now(self.budget.max_iterations)
-        if self._replies_since(prompt) is None:
-            await self._say(prompt)
-        while (self._replies_since(prompt) or 0) <= self.budget.empty_replies:
+        if self._find_order() is None:
+            await self._say(self._concluding_prompt())
+        while self._replies_since_order() <= self.budget.empty_replies:
             reply = await self._ask((), InteractionType.FORCED_CONCLUSION)
             if not isinstance(reply, Reply):
                 return reply
-            if concluded := self._conclusion(forced=True):
+            if concluded := self._conclusion():
                 return concluded
-        return Failed(error="the model did not conclude when its iterations were used up")
+        return Failed(error="the model was told to conclude and said nothing, again and again")
+
+    def _concluding_prompt(self) -> str:
+        if self._iterations() < self.budget.max_iterations:
+            return render_budget_spent(self.purse.describe_used_up())
+        return render_conclude_now(self.budget.max_iterations)
+
+    async def _mention_budget(self) -> None:
+        left = self._purse_watch.next_notice()
+        if left is not None:
+            await self._say(render_budget_left(left))
 
     async def _ask(
         self, tools: Sequence[ToolDefinition], interaction_type: InteractionType
@@ -73,7 +116,7 @@ class Agent:
             interaction_type=interaction_type,
         )
         self._show_asking(question)
-        reply = await ask(question, model=self.model, journal=self.journal, budget=self.budget)
+        reply = await self._asker.ask(question)
         if isinstance(reply, Reply):
             self.messages.append(
                 AssistantMessage(
@@ -130,13 +173,11 @@ class Agent:
     def _iterations(self) -> int:
         return sum(isinstance(message, AssistantMessage) for message in self.messages)
 
-    def _conclusion(self, *, forced: bool) -> Concluded | None:
+    def _conclusion(self) -> Concluded | None:
         match self.messages[-1]:
             case AssistantMessage(text=text, calls=()) if text.strip():
-                iterations = self._iterations()
-                return Concluded(
-                    text=text, forced=forced or iterations > self.budget.max_iterations, iterations=iterations
-                )
+                order = self._find_order()
+                return Concluded(text=text, iterations=self._iterations(), used_up=order and order.used_up)
             case _:
                 return None
 
@@ -155,16 +196,30 @@ class Agent:
         await self._say(prompt)
         return True
 
-    def _replies_since(self, prompt: str) -> int | None:
-        """How often the model has spoken since it was told this; None if it was not."""
-        told = [index for index, message in enumerate(self.messages) if message == UserMessage(text=prompt)]
-        if not told:
-            return None
-        return sum(isinstance(message, AssistantMessage) for message in self.messages[told[-1] :])
+    def _find_order(self) -> "_Order | None":
+        """Where the model was told to conclude."""
+        for place in reversed(range(len(self.messages))):
+            message = self.messages[place]
+            if isinstance(message, UserMessage) and (used_up := read_used_up(message.text)):
+                return _Order(place=place, used_up=used_up)
+        return None
+
+    def _replies_since_order(self) -> int:
+        order = self._find_order()
+        since = self.messages[order.place :] if order else ()
+        return sum(isinstance(message, AssistantMessage) for message in since)
 
     async def _say(self, text: str) -> None:
         await self.journal.commit_prompt(text)
         self.messages.append(UserMessage(text=text))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Order:
+    """To conclude, because something was used up."""
+
+    place: int
+    used_up: str
 
 
 def _place_of(asked: Sequence[str], message: Message) -> int:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Concluded:
     text: str
-    forced: bool
-    """It had to conclude because its iterations were used up."""
     iterations: int
+    used_up: str | None = None
+    """What had come to its end, so that the agent was made to conclude; None: it concluded by itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

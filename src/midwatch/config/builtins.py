@@ -11,6 +11,7 @@ from midwatch.config.agents import Agent, NativeTools
 from midwatch.config.chains import Chain, Stage, StageAgent
 from midwatch.config.llm import (
     AnthropicProvider,
+    DemoProvider,
     GoogleProvider,
     OpenAiProvider,
     Provider,
@@ -26,9 +27,38 @@ SCORING_AGENT = "ScoringAgent"
 KUBERNETES = "kubernetes"
 """The id of the built-in chain, and the alert type it takes. A chain of the operator may take the type under any id."""
 HOST = "host"
+DEMO = "demo"
+"""The provider that needs nothing: no key, no network."""
 
-PROVIDERS_BY_KEY: Mapping[str, str] = {"OPENAI_API_KEY": "openai-default"}
-"""The provider that is taken without any configuration, by the variable that holds its key."""
+HOST_TOOLS = (
+    "overview",
+    "load",
+    "memory",
+    "processes",
+    "process",
+    "disks",
+    "mounts",
+    "largest",
+    "deleted_files",
+    "ports",
+    "connections",
+    "services",
+    "journal",
+    "logs",
+    "read_log",
+    "kernel_messages",
+    "containers",
+    "container_logs",
+)
+"""The tools of our own server for this machine, each of which only reads."""
+
+PROVIDERS_BY_KEY: Mapping[str, str] = {
+    "OPENAI_API_KEY": "openai-default",
+    "ANTHROPIC_API_KEY": "anthropic-default",
+    "GOOGLE_API_KEY": "google-default",
+    "XAI_API_KEY": "xai-default",
+}
+"""The provider that is taken without any configuration, by the variable that holds its key; the first that is set."""
 
 _SYNTHESIS = """\
 Several agents looked into the same alert, each on its own. Weigh what they found and write one analysis.
@@ -114,8 +144,10 @@ def build_host_servers() -> dict[str, McpServer]:
         "midwatch-host": McpServer(
             transport=StdioTransport(type="stdio", command=sys.executable, args=("-m", "midwatch.bundled.host")),
             instructions="Tells about the machine that Midwatch runs on.",
-            # Our own program: it has no tool that writes.
-            kinds=Kinds(read=("*",)),
+            # Named one by one: a tool that nobody has looked at counts as a write.
+            kinds=Kinds(read=HOST_TOOLS),
+            # Where a container runtime may listen.
+            inherit_env=("DOCKER_HOST", "XDG_RUNTIME_DIR"),
         )
     }
 
@@ -126,6 +158,7 @@ def _gemini(model: str, *, url_context: bool = True) -> GoogleProvider:
 
 
 PROVIDERS: Mapping[str, Provider] = {
+    DEMO: DemoProvider(type="demo"),
     "google-default": _gemini("gemini-3.7-flash"),
     "google-image-flash": _gemini("gemini-3.1-flash-image-preview", url_context=False),
     "gemini-3-flash": _gemini("gemini-3-flash-preview"),

@@ -12,18 +12,24 @@ from midwatch.config.strict import Name, Strict, WebUrl
 _MODEL = "The model's name at the provider"
 _KEY = "Variable that holds the key; none, no key"
 _URL = "Instead of the provider's own address"
+_WINDOW = "Tokens that fit into a conversation; overrides what is known of the model"
 _RESULT_TOKENS = "Accepted for TARSy's sake; has no effect"
+
+PROJECT_VARIABLE = "GOOGLE_CLOUD_PROJECT"
+LOCATION_VARIABLE = "GOOGLE_CLOUD_LOCATION"
+"""Read where an entry names no variables of its own."""
 
 
 class OpenAiProvider(Strict):
-    """Anything that speaks OpenAI's chat completions."""
+    """OpenAI, and anything else that speaks its chat completions."""
 
-    type: Literal["openai"] = Field(description="Speaks OpenAI's chat completions")
+    type: Literal["openai"] = Field(description="OpenAI, or anything that speaks its chat completions")
     model: Name = Field(description=_MODEL)
     base_url: WebUrl = Field(
         default="https://api.openai.com/v1", repr=False, description="vLLM, Ollama, llama.cpp and others work too"
     )
     api_key_env: Name | None = Field(default=None, description=_KEY)
+    context_window: int | None = Field(default=None, ge=1000, description=_WINDOW)
     max_tool_result_tokens: int | None = Field(default=None, ge=1, description=_RESULT_TOKENS)
 
 
@@ -34,49 +40,82 @@ class ScriptedProvider(Strict):
     script: Path = Field(description="Relative to the configuration folder")
     model: Name = Field(default="scripted", description="Shown as the model's name")
     api_key_env: None = None
+    context_window: int | None = Field(default=None, ge=1000, description=_WINDOW)
+
+
+class DemoProvider(Strict):
+    """Follows rules instead of asking anybody."""
+
+    type: Literal["demo"] = Field(description="Follows rules instead of asking a language model, for a first look")
+    model: Name = Field(default="demo model", description="Shown as the model's name")
+    api_key_env: None = None
+    context_window: int | None = Field(default=None, ge=1000, description=_WINDOW)
 
 
 class GoogleProvider(Strict):
-    type: Literal["google"] = Field(description="Gemini; this version cannot speak to it yet")
+    type: Literal["google"] = Field(description="Gemini")
     model: Name = Field(description=_MODEL)
     api_key_env: Name | None = Field(default=None, description=_KEY)
     base_url: WebUrl | None = Field(default=None, repr=False, description=_URL)
-    native_tools: NativeTools = Field(default=NativeTools(), description="Tools the model runs itself")
+    native_tools: NativeTools = Field(
+        default=NativeTools(),
+        description="Tools the model runs itself; unset, it searches and reads pages, and runs no code",
+    )
+    context_window: int | None = Field(default=None, ge=1000, description=_WINDOW)
     max_tool_result_tokens: int | None = Field(default=None, ge=1, description=_RESULT_TOKENS)
 
 
 class AnthropicProvider(Strict):
-    type: Literal["anthropic"] = Field(description="Claude; this version cannot speak to it yet")
+    type: Literal["anthropic"] = Field(description="Claude")
     model: Name = Field(description=_MODEL)
     api_key_env: Name | None = Field(default=None, description=_KEY)
     base_url: WebUrl | None = Field(default=None, repr=False, description=_URL)
+    context_window: int | None = Field(default=None, ge=1000, description=_WINDOW)
     max_tool_result_tokens: int | None = Field(default=None, ge=1, description=_RESULT_TOKENS)
 
 
 class XaiProvider(Strict):
-    type: Literal["xai"] = Field(description="Grok; this version cannot speak to it yet")
+    type: Literal["xai"] = Field(description="Grok")
     model: Name = Field(description=_MODEL)
     api_key_env: Name | None = Field(default=None, description=_KEY)
     base_url: WebUrl | None = Field(default=None, repr=False, description=_URL)
+    context_window: int | None = Field(default=None, ge=1000, description=_WINDOW)
     max_tool_result_tokens: int | None = Field(default=None, ge=1, description=_RESULT_TOKENS)
 
 
 class VertexAiProvider(Strict):
-    type: Literal["vertexai"] = Field(description="Models on Google Cloud; this version cannot speak to them yet")
+    type: Literal["vertexai"] = Field(description="Gemini and Claude on Google Cloud")
     model: Name = Field(description=_MODEL)
-    credentials_env: Name | None = Field(default=None, description="Variable that holds the path of a key file")
-    project_env: Name | None = Field(default=None, description="Variable that holds the project")
-    location_env: Name | None = Field(default=None, description="Variable that holds the location")
+    credentials_env: Name | None = Field(
+        default=None,
+        description="Variable that holds the path of a key file or its JSON; none, the machine's own credentials",
+    )
+    project_env: Name | None = Field(
+        default=None, description="Variable that holds the project; none, `GOOGLE_CLOUD_PROJECT`"
+    )
+    location_env: Name | None = Field(
+        default=None, description="Variable that holds the location; none, `GOOGLE_CLOUD_LOCATION`, else `global`"
+    )
     api_key_env: Name | None = Field(default=None, description=_KEY)
     base_url: WebUrl | None = Field(default=None, repr=False, description=_URL)
+    context_window: int | None = Field(default=None, ge=1000, description=_WINDOW)
     max_tool_result_tokens: int | None = Field(default=None, ge=1, description=_RESULT_TOKENS)
 
 
-Provider = OpenAiProvider | ScriptedProvider | GoogleProvider | AnthropicProvider | XaiProvider | VertexAiProvider
+Provider = (
+    OpenAiProvider
+    | ScriptedProvider
+    | DemoProvider
+    | GoogleProvider
+    | AnthropicProvider
+    | XaiProvider
+    | VertexAiProvider
+)
 
 PROVIDER_SHAPES: Mapping[str, type[Provider]] = {
     "openai": OpenAiProvider,
     "scripted": ScriptedProvider,
+    "demo": DemoProvider,
     "google": GoogleProvider,
     "anthropic": AnthropicProvider,
     "xai": XaiProvider,
@@ -87,7 +126,9 @@ PROVIDER_SHAPES: Mapping[str, type[Provider]] = {
 def required_variables(provider: Provider) -> list[tuple[str, str]]:
     """The variables a provider cannot do without, each with the key that names it."""
     keys = ("api_key_env", "credentials_env", "project_env", "location_env")
-    named = ((key, getattr(provider, key, None)) for key in keys)
+    named = [(key, getattr(provider, key, None)) for key in keys]
+    if isinstance(provider, VertexAiProvider) and provider.project_env is None:
+        named.append(("project_env", PROJECT_VARIABLE))
     return [(key, variable) for key, variable in named if variable]
 
 

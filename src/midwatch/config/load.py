@@ -276,27 +276,26 @@ def _default_alert_type(parts: Parts) -> Defaults:
     return parts.defaults.model_copy(update={"alert_type": builtins.KUBERNETES})
 
 
-def _take_this_machine(environ: Mapping[str, str], findings: Findings) -> Config | None:
+def _take_this_machine(environ: Mapping[str, str], findings: Findings) -> Config:
     found = [provider for variable, provider in builtins.PROVIDERS_BY_KEY.items() if environ.get(variable)]
-    if len(found) != 1:
-        variables = " or ".join(builtins.PROVIDERS_BY_KEY)
-        findings.problem(
+    if not found:
+        variables = ", ".join(builtins.PROVIDERS_BY_KEY)
+        findings.warn(
             Place("no configuration"),
-            "give --config-dir DIR or set CONFIG_DIR, or look around with --example; "
-            f"with {variables} set, an agent looks at this machine without any configuration",
+            "the demo model investigates, which follows rules and is no language model; "
+            f"set one of {variables}, or give --config-dir DIR with a provider of your own",
         )
-        return None
     return Config(
         mcp_servers={**builtins.build_servers(environ), **builtins.build_host_servers()},
         agents={**builtins.AGENTS, **builtins.HOST_AGENTS},
         chains={**builtins.CHAINS, **builtins.HOST_CHAINS},
         providers=builtins.PROVIDERS,
-        defaults=Defaults(llm_provider=found[0], alert_type=builtins.HOST),
+        defaults=Defaults(llm_provider=found[0] if found else builtins.DEMO, alert_type=builtins.HOST),
         queue=Queue(),
         safety=Safety(),
         tarsy=False,
         safety_mode_explicit=False,
-        warnings=(),
+        warnings=findings.warnings,
         folder=Path.cwd(),
         environ=environ,
     )

@@ -36,7 +36,9 @@ Some things are there without being written: the agents `KubernetesAgent`, `Chat
 type; and a provider for each well-known model. An entry of yours with the same name takes its place as a whole. What
 nothing refers to is neither started nor asked for a key.
 
-Without any folder, and with `OPENAI_API_KEY` set, an agent looks at the machine that Midwatch runs on.
+Without any folder an agent looks at the machine that Midwatch runs on, with the built-in provider of the first of these
+variables that is set: `OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, `GOOGLE_API_KEY`, `XAI_API_KEY`. With none of them it is
+the built-in provider `demo`, which follows rules and is no language model.
 
 Skills stand in the folder `skills`: `<name>/SKILL.md` or `<name>.md`, each beginning with its `name` and `description`
 between two lines of `---`.

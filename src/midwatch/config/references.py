@@ -1,7 +1,9 @@
 """Every name one part of the configuration uses for another must lead somewhere."""
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from pydantic import BaseModel
@@ -132,12 +134,19 @@ def _check_credentials(parts: Parts, name: str, *, used_by: KeyPath) -> None:
     written = name in parts.providers_file.names("llm_providers")
     provider = (parts.providers if written else parts.built_in_providers).get(name)
     for key, variable in required_variables(provider) if provider else ():
-        if parts.environ.get(variable):
+        value = parts.environ.get(variable)
+        if value and (key != "credentials_env" or _is_key(value)):
             continue
+        wrong = "does not name a file that can be read" if value else "is not set"
         if written:
             path = ("llm_providers", name)
-            told = f"{dotted(path)}: variable {variable} is not set (used by {dotted(used_by)})"
+            told = f"{dotted(path)}: variable {variable} {wrong} (used by {dotted(used_by)})"
             parts.providers_file.problem((*path, key), told)
         else:
-            told = f"{dotted(used_by)}: {name} is built in and needs the variable {variable}, which is not set"
+            told = f"{dotted(used_by)}: {name} is built in and needs the variable {variable}, which {wrong}"
             parts.main.problem(used_by, told)
+
+
+def _is_key(value: str) -> bool:
+    """A key itself, or the path of one. The value is never shown: it may be a secret in the wrong place."""
+    return value.lstrip().startswith("{") or (Path(value).is_file() and os.access(value, os.R_OK))

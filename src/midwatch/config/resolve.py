@@ -17,6 +17,9 @@ from midwatch.domain.errors import NotFound
 from midwatch.domain.safety import ControlLevel, SafetyMode, strictest
 from midwatch.domain.session import SuccessPolicy
 
+_UNLESS_SAID = NativeTools(google_search=True, url_context=True, code_execution=False)
+"""Of a Google model: it may look things up, and run nothing."""
+
 Entry = TypeVar("Entry")
 Setting = TypeVar("Setting")
 
@@ -66,11 +69,15 @@ class ExecutionSettings:
     safety_mode: SafetyMode
     agent_type: AgentType = ""
     backend: LlmBackend = "langchain"
+    acts_in_text: bool = False
+    """The model has no tool calling and writes down what it wants done."""
     fallbacks: tuple[ModelChoice, ...] = ()
     tool_filters: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     """The only tools allowed of a server; servers that are not named are not narrowed."""
     native_tools: frozenset[str] = frozenset()
     """Tools that the model may run itself."""
+    needs_native_tools: bool = False
+    """The agent or the alert asked for one of them."""
     summarizers: Mapping[str, Summarizer] = field(default_factory=dict[str, Summarizer])
     """Servers whose long results are shortened."""
     skills: tuple[str, ...] = ()
@@ -102,6 +109,7 @@ def resolve_execution(
         provider_name=model.provider_name,
         provider=model.provider,
         backend=model.backend,
+        acts_in_text=_acts_in_text(defaults, agent, chain, stage_agent),
         fallbacks=_fallbacks(config, chain, stage=stage, stage_agent=stage_agent),
         max_iterations=_last(
             agent.max_iterations, chain.max_iterations, stage.max_iterations, stage_agent.max_iterations
@@ -111,6 +119,7 @@ def resolve_execution(
         server_instructions={server: text for server, text in told.items() if text},
         tool_filters=_tool_filters(selection),
         native_tools=_native_tools(model.provider, agent, selection),
+        needs_native_tools=_needs_native_tools(agent, selection),
         summarizers=_summarizers(config, servers, model=model),
         control_level=strictest(config.safety.control_level, chain.control_level, stage_agent.control_level),
         safety_mode=config.safety.mode,
@@ -118,7 +127,7 @@ def resolve_execution(
         required_skills=required,
         sub_agents=_last(chain.sub_agents, stage.sub_agents, stage_agent.sub_agents) or (),
         sub_agent_limits=_sub_agent_limits(defaults, agent),
-        budgets=_budgets(defaults, chain),
+        budgets=resolve_budgets(config, chain),
     )
 
 
@@ -128,7 +137,8 @@ def resolve_chat(config: Config, chain: Chain, *, selection: McpSelection | None
     agent = StageAgent(
         name=chat.agent or CHAT_AGENT,
         llm_provider=chat.llm_provider,
-        llm_backend=_backend(chat),
+        llm_backend=chat.llm_backend,
+        iteration_strategy=chat.iteration_strategy,
         mcp_servers=_last(_servers_of_stages(config, chain), chain.mcp_servers, chat.mcp_servers),
         max_iterations=chat.max_iterations,
         sub_agents=chat.sub_agents,
@@ -146,7 +156,8 @@ def resolve_synthesis(config: Config, chain: Chain, *, stage: Stage) -> Executio
         agent=StageAgent(
             name=synthesis.agent or SYNTHESIS_AGENT,
             llm_provider=synthesis.llm_provider,
-            llm_backend=_backend(synthesis),
+            llm_backend=synthesis.llm_backend,
+            iteration_strategy=synthesis.iteration_strategy,
             fallback_providers=stage.fallback_providers,
             mcp_servers=(),
         ),
@@ -160,6 +171,12 @@ def resolve_summary(config: Config, chain: Chain) -> ExecutionSettings:
 
 def resolve_success_policy(config: Config, stage: Stage) -> SuccessPolicy:
     return stage.success_policy or config.defaults.success_policy
+
+
+def resolve_budgets(config: Config, chain: Chain) -> Budgets:
+    """One for all executions of a session; what the chain leaves open, the defaults say."""
+    general = config.defaults.budgets.model_dump()
+    return Budgets.model_validate(general | chain.budgets.model_dump(exclude_none=True))
 
 
 def _resolve_toolless(config: Config, chain: Chain, *, agent: StageAgent) -> ExecutionSettings:
@@ -180,14 +197,16 @@ def _fallbacks(config: Config, chain: Chain, *, stage: Stage, stage_agent: Stage
     return tuple(_choose_model(config, provider=entry.provider, backend=entry.backend) for entry in entries)
 
 
-def _budgets(defaults: Defaults, chain: Chain) -> Budgets:
-    return Budgets.model_validate(defaults.budgets.model_dump() | chain.budgets.model_dump(exclude_none=True))
-
-
 def _backend(level: Defaults | Agent | Chain | StageAgent | Chat | Synthesis) -> LlmBackend | None:
     if level.llm_backend is not None:
         return level.llm_backend
     return None if level.iteration_strategy is None else _BACKENDS[level.iteration_strategy]
+
+
+def _acts_in_text(*levels: Defaults | Agent | Chain | StageAgent) -> bool:
+    """The older spelling of a level counts only where the newer one says nothing, as with the backend."""
+    words = (level.llm_backend or level.iteration_strategy for level in levels)
+    return _last(*words) == "react"
 
 
 def _agent_type(agent: Agent, stage_agent: StageAgent) -> AgentType:
@@ -228,13 +247,18 @@ def _native_tools(provider: Provider, agent: Agent, selection: McpSelection | No
     if not isinstance(provider, GoogleProvider):
         return frozenset()
     said: dict[str, bool] = {}
-    for word in (
-        provider.native_tools,
-        agent.native_tools,
-        NativeTools() if selection is None else selection.native_tools,
-    ):
+    for word in (_UNLESS_SAID, provider.native_tools, agent.native_tools, _chosen_native(selection)):
         said |= word.model_dump(exclude_none=True)
     return frozenset(tool for tool, allowed in said.items() if allowed)
+
+
+def _needs_native_tools(agent: Agent, selection: McpSelection | None) -> bool:
+    asked = agent.native_tools.model_dump() | _chosen_native(selection).model_dump(exclude_none=True)
+    return any(asked.values())
+
+
+def _chosen_native(selection: McpSelection | None) -> NativeTools:
+    return NativeTools() if selection is None else selection.native_tools
 
 
 def _summarizers(config: Config, servers: Iterable[str], *, model: ModelChoice) -> dict[str, Summarizer]:

@@ -18,8 +18,6 @@ _KEYS = (
     "approvals.*",
     "llm.service_addr",
     "*.summarization",
-    "*.budgets",
-    "*.fallback_providers",
     "*.sub_agents",
     "*.skills",
     "*.required_skills",

@@ -34,7 +34,7 @@ _SERVER = (
 )
 _PROVIDER = (
     *("type", "model", "api_key_env", "credentials_env", "project_env", "location_env", "native_tools"),
-    "max_tool_result_tokens",
+    *("context_window", "max_tool_result_tokens"),
 )
 _QUEUE = (
     *("worker_count", "max_concurrent_sessions", "poll_interval", "poll_interval_jitter", "session_timeout"),

@@ -65,10 +65,12 @@ class StoreUnavailable(Unavailable):
 class ModelUnavailable(Unavailable):
     """A model call failed. `code` is one of the gateway's stable codes, such as provider_error or credentials."""
 
-    def __init__(self, message: str, *, code: str, retryable: bool) -> None:
+    def __init__(self, message: str, *, code: str, retryable: bool, feedback: str | None = None) -> None:
         super().__init__(message)
         self.code = code
         self.retryable = retryable
+        self.feedback = feedback
+        """What the model should be told before it is asked again."""
 
 
 class ToolServerUnavailable(Unavailable):

@@ -6,15 +6,15 @@ from urllib.parse import urlsplit
 
 from midwatch.domain.errors import Invalid
 
-_LONGEST = 2048
+LONGEST_URL = 2048
 _HTTPS = 443
 _PLAIN = re.compile(r"[!-\[\]-~]+")
 
 
 def check_runbook_url(url: str, *, domains: Collection[str]) -> None:
     """Raises Invalid unless it is plain https to one of the domains, with neither a login nor another port."""
-    if len(url) > _LONGEST:
-        raise Invalid(f"runbook may have {_LONGEST} characters", field="runbook")
+    if len(url) > LONGEST_URL:
+        raise Invalid(f"runbook may have {LONGEST_URL} characters", field="runbook")
     if not _PLAIN.fullmatch(url) or not _leads_to(url, {domain.lower() for domain in domains}):
         raise Invalid("runbook must be an https URL of an allowed domain", field="runbook", allowed=sorted(domains))
 

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import assert_never
+from typing import Any, assert_never
 from uuid import UUID
 
 from midwatch.agent.budget import Budget
 from midwatch.agent.loop import Agent
 from midwatch.agent.outcome import Concluded, Failed, Outcome, TimedOut
 from midwatch.agent.prompts.render import render_investigation, render_system
+from midwatch.agent.purse import Purse
 from midwatch.config import selection as configured
 from midwatch.config.chains import Chain, Stage, StageAgent
 from midwatch.config.resolve import ExecutionSettings, resolve_execution
@@ -20,9 +21,10 @@ from midwatch.domain.selection import McpSelection
 from midwatch.domain.session import WorkStatus
 from midwatch.domain.timeline import Phase
 from midwatch.investigation.means import Means
+from midwatch.investigation.models import open_ladder
 from midwatch.investigation.resume import settle_open_calls
 from midwatch.kit.ids import new_id
-from midwatch.llm.model import Model
+from midwatch.llm.ladder import Ladder
 from midwatch.store.driver import Tx
 from midwatch.store.journal import Batch, commit_batch
 from midwatch.store.runs import (
@@ -39,7 +41,8 @@ from midwatch.timeline.record import ExecutionRecorder
 from midwatch.timeline.run import RunLog
 from midwatch.tools.workbench import Workbench, open_workbench
 
-_AGENT_INDEX = 0
+_AGENT_INDEX = 1
+"""Counted from one, as stages are."""
 _NO_CONVERSATION = Conversation(messages=(), open_calls=(), next_sequence=0, last_text_id=None)
 
 
@@ -57,6 +60,7 @@ class Assignment:
     selection: McpSelection | None
     """The servers to use instead of the configured ones."""
     earlier: Sequence[tuple[str, str]]
+    purse: Purse
     before: StoredExecution | None
     """The execution as an earlier owner left it."""
 
@@ -86,12 +90,17 @@ async def run_execution(assignment: Assignment, *, means: Means, run: RunLog) ->
     except NotFound as error:
         return ExecutionEnding(status=WorkStatus.FAILED, error=f"the configuration has changed: {error.message}")
     try:
-        model = means.gateway.open(settings.provider_name, settings.provider)
+        ladder = await open_ladder(
+            settings,
+            gateway=means.gateway,
+            prices=means.prices,
+            start=None if before is None else before.llm_provider,
+        )
     except ModelUnavailable as error:
         return ExecutionEnding(status=WorkStatus.FAILED, error=f"provider {settings.provider_name}: {error}")
-    recorder, conversation = await _open_recorder(assignment, settings, model=model, run=run, means=means)
+    recorder, conversation = await _open_recorder(assignment, settings, ladder=ladder, run=run, means=means)
     announce_execution(run.flusher, recorder.place, agent_index=_AGENT_INDEX, status=WorkStatus.ACTIVE)
-    return await _work(assignment, settings, model=model, recorder=recorder, conversation=conversation, means=means)
+    return await _work(assignment, settings, ladder=ladder, recorder=recorder, conversation=conversation, means=means)
 
 
 def _selection(assignment: Assignment) -> configured.McpSelection | None:
@@ -101,7 +110,7 @@ def _selection(assignment: Assignment) -> configured.McpSelection | None:
 
 
 async def _open_recorder(
-    assignment: Assignment, settings: ExecutionSettings, *, model: Model, run: RunLog, means: Means
+    assignment: Assignment, settings: ExecutionSettings, *, ladder: Ladder, run: RunLog, means: Means
 ) -> tuple[ExecutionRecorder, Conversation]:
     before, conversation = assignment.before, _NO_CONVERSATION
     if before is None:
@@ -110,8 +119,9 @@ async def _open_recorder(
             stage_id=assignment.stage_id,
             agent_name=settings.agent,
             agent_index=_AGENT_INDEX,
-            llm_provider=settings.provider_name,
-            model_name=model.name,
+            llm_provider=ladder.current.provider,
+            llm_backend=ladder.backend,
+            model_name=ladder.current.name,
         )
         await run.transact(partial(begin_execution, fence=run.fence, execution=execution))
         execution_id = execution.execution_id
@@ -123,8 +133,6 @@ async def _open_recorder(
         run=run,
         stage_id=assignment.stage_id,
         execution_id=execution_id,
-        provider=settings.provider_name,
-        model=model.name,
         next_sequence=conversation.next_sequence,
         last_text_id=conversation.last_text_id,
     )
@@ -135,7 +143,7 @@ async def _work(
     assignment: Assignment,
     settings: ExecutionSettings,
     *,
-    model: Model,
+    ladder: Ladder,
     recorder: ExecutionRecorder,
     conversation: Conversation,
     means: Means,
@@ -165,11 +173,13 @@ async def _work(
         open_calls, unknown = await settle_open_calls(recorder, conversation.open_calls)
         agent = Agent(
             name=settings.agent,
-            model=model,
+            ladder=ladder,
             tools=workbench.gate,
             journal=recorder,
             budget=_budget(settings, means),
+            purse=assignment.purse,
             messages=[*messages, *unknown],
+            switches=0 if assignment.before is None else assignment.before.switches,
         )
         # Stored while the tools are still open: nobody waits for a server's farewell to read the analysis.
         return await _store_outcome(await agent.investigate(open_calls), recorder)
@@ -188,6 +198,7 @@ async def _open_conversation(
         instructions=settings.server_instructions,
         unavailable=workbench.unavailable,
         custom_instructions=settings.custom_instructions,
+        budget=assignment.purse.describe_left(),
     )
     user = render_investigation(
         alert_type=assignment.alert_type,
@@ -257,7 +268,9 @@ async def _store_outcome(outcome: Outcome, recorder: ExecutionRecorder) -> Execu
 
 def _conclusion(outcome: Concluded, recorder: ExecutionRecorder) -> Batch:
     batch = Batch()
-    recorder.add_conclusion(
-        batch, metadata={"forced_conclusion": outcome.forced, "iterations_used": outcome.iterations}
-    )
+    forced = outcome.used_up is not None
+    metadata: dict[str, Any] = {"forced_conclusion": forced, "iterations_used": outcome.iterations}
+    if forced:
+        metadata["forced_conclusion_reason"] = f"{outcome.used_up} used up"
+    recorder.add_conclusion(batch, metadata=metadata)
     return batch

@@ -7,6 +7,7 @@ from midwatch.config.limits import Limits
 from midwatch.config.load import Config
 from midwatch.kit.owned import OwnedTasks
 from midwatch.llm.gateway import Gateway
+from midwatch.llm.prices import Prices
 from midwatch.store.engine import Store
 from midwatch.timeline.flush import Flusher
 from midwatch.tools.sightings import Sightings
@@ -18,6 +19,7 @@ class Means:
     flusher: Flusher
     config: Config
     gateway: Gateway
+    prices: Prices
     owned: OwnedTasks
     environ: Mapping[str, str]
     """Ours; tool servers inherit only what their configuration lets them."""

@@ -7,7 +7,9 @@ from uuid import UUID
 
 import structlog
 
+from midwatch.agent.purse import Allowance, Purse
 from midwatch.config.chains import Chain
+from midwatch.config.resolve import resolve_budgets
 from midwatch.domain.errors import Draining, LeaseLost, StoreUnavailable
 from midwatch.domain.session import SessionStatus, StopReason, WorkStatus
 from midwatch.investigation.means import Means
@@ -19,6 +21,7 @@ from midwatch.store.fence import Fence
 from midwatch.store.leases import Claim
 from midwatch.store.runs import OpenExecution, list_open_executions, load_run
 from midwatch.store.sessions import OPEN_WORK_ENDS_AS, Ending, finish_session
+from midwatch.store.spending import Spending, read_spending
 from midwatch.timeline.announce import ExecutionPlace, announce_execution, announce_status
 from midwatch.timeline.run import RunLog
 
@@ -108,15 +111,27 @@ async def _walk_chain(held: HeldSession, means: Means, run: RunLog) -> Ending:
     if held.claim.resumed:
         await announce_resume(run, held.claim)
     chain = Chain.model_validate(stored.chain)
+    purse = await _open_purse(held, chain, means)
     analyses: list[tuple[str, str]] = []
     ending: StageEnding | None = None
     for index in range(1, len(chain.stages) + 1):
-        ending = await run_stage(index, chain=chain, stored=stored, means=means, run=run, earlier=analyses)
+        ending = await run_stage(index, chain=chain, stored=stored, means=means, run=run, earlier=analyses, purse=purse)
         if ending.status is not WorkStatus.COMPLETED:
             return _stopped_chain(chain, index, ending)
         analyses.append((chain.stages[index - 1].name, ending.text or ""))
     final = None if ending is None else ending.text_id
     return Ending(status=SessionStatus.COMPLETED, final_text_id=final)
+
+
+async def _open_purse(held: HeldSession, chain: Chain, means: Means) -> Purse:
+    """What former owners have used up is gone."""
+    budgets = resolve_budgets(means.config, chain)
+    allowance = Allowance(usd=budgets.usd, tokens=budgets.tokens, seconds=budgets.seconds)
+    spent = Spending(tokens=0, usd=0.0)
+    if held.claim.resumed:
+        async with means.store.connect() as tx:
+            spent = await read_spending(tx, held.session_id)
+    return Purse(allowance=allowance, usd=spent.usd, tokens=spent.tokens, seconds_before=held.claim.ran.total_seconds())
 
 
 def _stopped_chain(chain: Chain, index: int, ending: StageEnding) -> Ending:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
 
+from midwatch.agent.purse import Purse
 from midwatch.config.chains import Chain, Stage
 from midwatch.domain.session import WorkStatus
 from midwatch.investigation.execution import Assignment, ExecutionEnding, run_execution
@@ -24,7 +25,14 @@ class StageEnding:
 
 
 async def run_stage(
-    index: int, *, chain: Chain, stored: StoredRun, means: Means, run: RunLog, earlier: Sequence[tuple[str, str]]
+    index: int,
+    *,
+    chain: Chain,
+    stored: StoredRun,
+    means: Means,
+    run: RunLog,
+    earlier: Sequence[tuple[str, str]],
+    purse: Purse,
 ) -> StageEnding:
     """`index` counts from one. A stage that had finished before stands."""
     before = next((stage for stage in stored.stages if stage.stage_index == index), None)
@@ -48,6 +56,7 @@ async def run_stage(
         runbook_url=stored.runbook_url,
         selection=stored.selection,
         earlier=earlier,
+        purse=purse,
         before=_execution_of(before),
     )
     ending = _refuse_many(assignment.stage) or await run_execution(assignment, means=means, run=run)

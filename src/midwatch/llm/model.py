@@ -16,6 +16,8 @@ class TextChunk:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThinkingChunk:
     text: str
+    source: str = "native"
+    """Or `react`: read out of what the model wrote."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

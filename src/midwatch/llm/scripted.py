@@ -111,7 +111,7 @@ def _play(turn: ScriptedTurn, number: int) -> Iterator[Chunk]:
     yield from (TextChunk(text=piece) for piece in cut(turn.text, turn.chunk_size))
     if (error := turn.error) is not None:
         # A fresh one each time: a raised exception collects the tracebacks of all who raised it.
-        raise ModelUnavailable(str(error), code=error.code, retryable=error.retryable)
+        raise ModelUnavailable(str(error), code=error.code, retryable=error.retryable, feedback=error.feedback)
     for index, call in enumerate(turn.calls):
         yield CallChunk(provider_id=provider_id(number, index), name=call.name, arguments=call.arguments_text)
     yield UsageChunk(usage=turn.usage)

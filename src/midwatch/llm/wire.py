@@ -1,6 +1,7 @@
 """A model behind a streaming HTTP protocol. What is sent and how the answer is read is each provider's own business."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -9,12 +10,16 @@ from typing import Protocol, final
 import httpx
 
 from midwatch.domain.errors import ModelUnavailable
-from midwatch.llm.failures import ProviderFailure, broken_transport, refused_by_status
+from midwatch.llm.breaker import Breaker
+from midwatch.llm.failures import ProviderFailure, broken_transport, no_stream, refused_by_status
 from midwatch.llm.model import Chunk, ModelRequest
 from midwatch.llm.retry import BACKOFF, Sleep, stream_with_retries
 
 _ERROR_BODY_LIMIT = 65_536
 _DRAIN_SECONDS = 0.25
+# A record that cannot be decrypted in the middle of a stream is passed on as it is.
+_BROKEN = (httpx.HTTPError, ssl.SSLError)
+_PAGE = "text/html"
 
 
 class Decoder(Protocol):
@@ -80,6 +85,7 @@ class HttpModel:
         http: httpx.AsyncClient,
         backoff: Sequence[float] = BACKOFF,
         sleep: Sleep = asyncio.sleep,
+        breaker: Breaker | None = None,
     ) -> None:
         self.provider = provider
         self.name = name
@@ -88,34 +94,40 @@ class HttpModel:
         self._http = http
         self._backoff = backoff
         self._sleep = sleep
+        self._breaker = breaker or Breaker(provider=provider)
+        """Shared by all conversations with this provider, unless there is only this one."""
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk]:
         exchange = self._protocol.prepare(request)
         return stream_with_retries(
-            lambda: self._attempt(exchange), provider=self.provider, backoff=self._backoff, sleep=self._sleep
+            lambda: self._attempt(exchange), breaker=self._breaker, backoff=self._backoff, sleep=self._sleep
         )
 
     async def _attempt(self, exchange: Exchange) -> AsyncGenerator[Chunk]:
         credentials = await self._authorise()
         decoder = exchange.new_decoder(credentials.secret)
-        is_answering = False
+        is_answering = has_come = False
         try:
             async with self._http.stream(
                 "POST", exchange.url, content=exchange.body, headers=_headers(credentials)
             ) as response:
                 if not response.is_success:
                     raise await _refused(response, credentials)
+                _check_kind(response)
                 is_answering = True
                 stream = response.aiter_bytes()
                 async for data in stream:
+                    has_come = True
                     for chunk in decoder.feed(data):
                         yield chunk
                     if decoder.is_done:
                         await _drain(stream)
                         return
-        except httpx.HTTPError as error:
+        except _BROKEN as error:
             if not decoder.is_whole:
                 raise broken_transport(error, is_answering=is_answering, api_key=credentials.secret) from error
+        if not has_come:
+            raise no_stream("empty")
         for chunk in decoder.finish():
             yield chunk
 
@@ -156,21 +168,27 @@ def _headers(credentials: Credentials) -> dict[str, str]:
     }
 
 
+def _check_kind(response: httpx.Response) -> None:
+    # Not all who stream events call them so, but nobody calls them a page.
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == _PAGE:
+        raise no_stream(kind)
+
+
 async def _refused(response: httpx.Response, credentials: Credentials) -> ProviderFailure:
     body = b""
     # The status alone says enough if the rest does not come.
-    with suppress(httpx.HTTPError):
+    with suppress(*_BROKEN):
         async for data in response.aiter_bytes():
             body += data
             if len(body) > _ERROR_BODY_LIMIT:
                 break
-    retry_after = response.headers.get("retry-after")
-    return refused_by_status(response.status_code, body, api_key=credentials.secret, retry_after=retry_after)
+    return refused_by_status(response.status_code, body, api_key=credentials.secret, headers=response.headers)
 
 
 async def _drain(stream: AsyncIterator[bytes]) -> None:
     """Reads the end of the response, without which the connection could not be used again."""
-    with suppress(TimeoutError, httpx.HTTPError):
+    with suppress(TimeoutError, *_BROKEN):
         async with asyncio.timeout(_DRAIN_SECONDS):
             async for _ in stream:
                 pass

@@ -54,6 +54,7 @@ SESSION_SETTINGS = {
     "jit": "off",
 }
 COMMAND_TIMEOUT = 12.0
+_OLDEST_SERVER = 15
 _CONNECT_TIMEOUT = 5.0
 
 # What a restart, a cut network, a fail-over or an overload look like. Anything else is a bug and stays itself.
@@ -73,6 +74,12 @@ _UNAVAILABLE: tuple[type[Exception], ...] = (
     _asyncpg.DeadlockDetectedError,
     _asyncpg.SerializationError,
     _asyncpg.ReadOnlySQLTransactionError,
+)
+
+_TO_BE_CORRECTED: tuple[type[Exception], ...] = (
+    _asyncpg.InvalidAuthorizationSpecificationError,
+    _asyncpg.InvalidCatalogNameError,
+    _asyncpg.InsufficientPrivilegeError,
 )
 
 
@@ -98,13 +105,41 @@ async def connect(dsn: str, **settings: Any) -> Connection:
 async def connect_first(dsn: str) -> Connection:
     """Without limits that a change of the schema could meet, and with errors that tell the operator what to do."""
     try:
-        return await _asyncpg.connect(dsn, timeout=_CONNECT_TIMEOUT)
+        connection = await _asyncpg.connect(dsn, timeout=_CONNECT_TIMEOUT)
     except (OSError, TimeoutError, _asyncpg.PostgresError) as error:
-        reason = str(error) or "it did not answer in time"
-        raise StoreUnavailable(f"cannot open the database: {reason}") from error
+        raise _explain(error) from error
     except (ValueError, _asyncpg.InterfaceError):
         # These quote pieces of the URL, which may be pieces of the password.
         raise Misconfigured(["DATABASE_URL: expected postgresql://user:password@host:5432/name"]) from None
+    _check_version(connection)
+    return connection
+
+
+def _check_version(connection: Any) -> None:
+    major = connection.get_server_version().major
+    if major >= _OLDEST_SERVER:
+        return
+    connection.terminate()
+    problem = f"DATABASE_URL leads to PostgreSQL {major}, and Midwatch needs {_OLDEST_SERVER} or newer"
+    raise Misconfigured([f"{problem}: upgrade that server"])
+
+
+def _explain(error: Exception) -> Misconfigured | StoreUnavailable:
+    """In the words of the server or the kernel; those that name the address, as it was read from the URL, are left."""
+    match error:
+        case ConnectionError(errno=None):
+            return Misconfigured(["DATABASE_URL leads to a server that is not PostgreSQL, or that does not take TLS"])
+        case _ if isinstance(error, _TO_BE_CORRECTED):
+            return Misconfigured([f"DATABASE_URL is refused: {error}; correct the user, the password or the name"])
+        case ConnectionRefusedError():
+            reason = "connection refused"
+        case TimeoutError():
+            reason = "it did not answer in time"
+        case OSError():
+            reason = str(error.strerror or "nobody answers there").partition(" (")[0]
+        case _:
+            reason = str(error)
+    return StoreUnavailable(f"cannot open the database: {reason}; start PostgreSQL or correct DATABASE_URL")
 
 
 async def create_pool(open_connection: Callable[..., Awaitable[Connection]], *, min_size: int, max_size: int) -> Pool:

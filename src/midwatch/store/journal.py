@@ -69,6 +69,7 @@ class LlmInteraction:
     usage: Usage
     duration_ms: int
     error_message: str | None = None
+    estimated_cost_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,14 +165,16 @@ WITH fence AS (
 ), llm AS (
     INSERT INTO llm_interactions (interaction_id, session_id, stage_id, execution_id, interaction_type, llm_provider,
         model_name, last_message_sequence, llm_request, response_text_id, thinking_text_id, input_tokens,
-        output_tokens, thinking_tokens, cache_read_tokens, cache_write_tokens, duration_ms, error_message)
+        output_tokens, thinking_tokens, cache_read_tokens, cache_write_tokens, duration_ms, error_message,
+        estimated_cost_usd)
     SELECT r.interaction_id, $1, $5, $6, r.interaction_type, r.llm_provider, r.model_name, r.last_message_sequence,
         r.llm_request, r.response_text_id, r.thinking_text_id, (r.usage->>'input_tokens')::int,
         (r.usage->>'output_tokens')::int, (r.usage->>'thinking_tokens')::int, (r.usage->>'cache_read_tokens')::int,
-        (r.usage->>'cache_write_tokens')::int, r.duration_ms, r.error_message
+        (r.usage->>'cache_write_tokens')::int, r.duration_ms, r.error_message, r.estimated_cost_usd
     FROM doc, jsonb_to_recordset(d->'llm') AS r(interaction_id uuid, interaction_type text, llm_provider text,
         model_name text, last_message_sequence integer, llm_request jsonb, response_text_id uuid,
-        thinking_text_id uuid, usage jsonb, duration_ms integer, error_message text)
+        thinking_text_id uuid, usage jsonb, duration_ms integer, error_message text,
+        estimated_cost_usd double precision)
 ), mcp AS (
     INSERT INTO mcp_interactions (interaction_id, session_id, stage_id, execution_id, interaction_type, server_name,
         tool_name, call_id, duration_ms, error_message)

@@ -11,6 +11,7 @@ from typing import Any
 
 from midwatch.domain.session import SessionStatus
 from midwatch.store.driver import Row, Tx
+from midwatch.store.spending import COST_COLUMNS
 
 REACH = 10_000
 """So many sessions can be paged through and are counted; whoever needs others narrows the list."""
@@ -76,7 +77,8 @@ _ITEMS = """
            jsonb_array_length(s.chain->'stages') AS total_stages, st.completed_stages, st.failed_stages,
            st.has_parallel_stages, ex.has_sub_agents, tl.provider_fallback_count, l.llm_interaction_count,
            m.mcp_interaction_count, l.input_tokens, l.output_tokens, l.input_tokens + l.output_tokens AS total_tokens,
-           c.chat_message_count, {matched} AS matched_in_content
+           l.estimated_cost_usd, l.cost_completeness, l.unpriced_interaction_count, c.chat_message_count,
+           {matched} AS matched_in_content
     FROM page
     JOIN alert_sessions s USING (session_id)
     {document}
@@ -97,7 +99,7 @@ _ITEMS = """
     ) tl
     CROSS JOIN LATERAL (
         SELECT count(*) AS llm_interaction_count, coalesce(sum(input_tokens), 0) AS input_tokens,
-               coalesce(sum(output_tokens), 0) AS output_tokens
+               coalesce(sum(output_tokens), 0) AS output_tokens, {costs}
         FROM llm_interactions WHERE session_id = s.session_id
     ) l
     CROSS JOIN LATERAL (
@@ -117,6 +119,7 @@ async def list_sessions(tx: Tx, listing: Listing) -> SessionPage:
     order = _ORDERS[listing.sort_key].format(_DIRECTIONS[listing.sort_order])
     searching = listing.query is not None
     items = _ITEMS.format(
+        costs=COST_COLUMNS,
         matched="NOT d.headline @@ $1::text::tsquery" if searching else "false",
         document="JOIN session_documents d USING (session_id)" if searching else "",
     )

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from midwatch.kit import json
 from midwatch.store.driver import Row, Tx
+from midwatch.store.spending import COST_COLUMNS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +19,7 @@ class SessionReading:
 
 async def read_session(tx: Tx, session_id: UUID) -> SessionReading | None:
     session = await tx.fetchrow(
-        """
+        f"""
         SELECT s.session_id, s.alert_data, s.alert_type, s.status, s.chain_id, s.author, s.error_message, s.created_at,
                s.started_at, s.completed_at, s.current_stage_index, s.current_stage_id, s.waiting_for, s.warnings,
                s.unverified_targets, s.executive_summary_error, s.runbook_url, s.slack_message_fingerprint,
@@ -27,14 +28,16 @@ async def read_session(tx: Tx, session_id: UUID) -> SessionReading | None:
                f.content AS final_analysis, x.content AS executive_summary,
                (extract(epoch FROM coalesce(s.completed_at, clock_timestamp()) - s.started_at) * 1000)::bigint
                    AS duration_ms,
-               jsonb_array_length(s.chain->'stages') AS total_stages
+               jsonb_array_length(s.chain->'stages') AS total_stages,
+               k.estimated_cost_usd, k.cost_completeness, k.unpriced_interaction_count
         FROM alert_sessions s
+        CROSS JOIN LATERAL (SELECT {COST_COLUMNS} FROM llm_interactions WHERE session_id = s.session_id) k
         JOIN session_leases l USING (session_id)
         LEFT JOIN chats c USING (session_id)
         LEFT JOIN texts f ON f.session_id = s.session_id AND f.text_id = s.final_analysis_text_id
         LEFT JOIN texts x ON x.session_id = s.session_id AND x.text_id = s.executive_summary_text_id
         WHERE s.session_id = $1 AND s.deleted_at IS NULL
-        """,
+        """,  # noqa: S608 -- nothing but columns of ours
         session_id,
     )
     if session is None:
@@ -54,21 +57,26 @@ async def read_session(tx: Tx, session_id: UUID) -> SessionReading | None:
     )
 
 
-_EXECUTIONS = """
+_EXECUTIONS = f"""
     SELECT e.execution_id, e.stage_id, e.agent_name, e.agent_index, e.status, e.llm_provider, e.llm_backend,
            e.model_name, e.started_at, e.completed_at, e.duration_ms, e.error_message,
+           e.original_llm_provider, e.original_llm_backend, e.original_model_name, e.fallback_reason,
+           e.fallback_error_code, e.fallback_attempt, l.estimated_cost_usd,
+           coalesce(l.cost_completeness, 'none') AS cost_completeness,
+           coalesce(l.unpriced_interaction_count, 0) AS unpriced_interaction_count,
            coalesce(l.input_tokens, 0) AS input_tokens, coalesce(l.output_tokens, 0) AS output_tokens,
            coalesce(l.calls, 0) AS llm_interaction_count, coalesce(m.calls, 0) AS mcp_interaction_count
     FROM agent_executions e
     LEFT JOIN (
-        SELECT execution_id, sum(input_tokens) AS input_tokens, sum(output_tokens) AS output_tokens, count(*) AS calls
+        SELECT execution_id, sum(input_tokens) AS input_tokens, sum(output_tokens) AS output_tokens, count(*) AS calls,
+               {COST_COLUMNS}
         FROM llm_interactions WHERE session_id = $1 GROUP BY execution_id
     ) l USING (execution_id)
     LEFT JOIN (
         SELECT execution_id, count(*) AS calls FROM mcp_interactions WHERE session_id = $1 GROUP BY execution_id
     ) m USING (execution_id)
     WHERE e.session_id = $1 ORDER BY e.stage_id, e.agent_index
-"""
+"""  # noqa: S608 -- nothing but columns of ours
 
 
 def _decoded(row: Row) -> dict[str, Any]:
@@ -96,11 +104,12 @@ async def read_session_status(tx: Tx, session_id: UUID) -> Row | None:
 
 async def read_session_statistics(tx: Tx, session_id: UUID) -> Row | None:
     return await tx.fetchrow(
-        """
+        f"""
         SELECT s.session_id, s.current_stage_index, jsonb_array_length(s.chain->'stages') AS total_stages,
                (extract(epoch FROM coalesce(s.completed_at, clock_timestamp()) - s.started_at) * 1000)::bigint
                    AS total_duration_ms,
                st.completed_stages, st.failed_stages, l.calls AS llm_interactions, l.input_tokens, l.output_tokens,
+               l.estimated_cost_usd, l.cost_completeness, l.unpriced_interaction_count,
                (SELECT count(*) FROM mcp_interactions m WHERE m.session_id = s.session_id) AS mcp_interactions
         FROM alert_sessions s
         CROSS JOIN LATERAL (
@@ -110,11 +119,11 @@ async def read_session_statistics(tx: Tx, session_id: UUID) -> Row | None:
         ) st
         CROSS JOIN LATERAL (
             SELECT count(*) AS calls, coalesce(sum(input_tokens), 0) AS input_tokens,
-                   coalesce(sum(output_tokens), 0) AS output_tokens
+                   coalesce(sum(output_tokens), 0) AS output_tokens, {COST_COLUMNS}
             FROM llm_interactions WHERE session_id = s.session_id
         ) l
         WHERE s.session_id = $1 AND s.deleted_at IS NULL
-        """,
+        """,  # noqa: S608 -- nothing but columns of ours
         session_id,
     )
 

@@ -27,6 +27,9 @@ class StoredExecution:
     error_message: str | None
     final_text_id: UUID | None
     final_text: str | None
+    llm_provider: str
+    """The one in use, which need not be the one it began with."""
+    switches: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +72,7 @@ async def load_run(tx: Tx, session_id: UUID) -> StoredRun:
     executions = await tx.fetch(
         """
         SELECT e.execution_id, e.stage_id, e.agent_index, e.agent_name, e.status, e.error_message, e.final_text_id,
-               t.content AS final_text
+               t.content AS final_text, e.llm_provider, coalesce(e.fallback_attempt, 0) AS switches
         FROM agent_executions e LEFT JOIN texts t ON t.session_id = e.session_id AND t.text_id = e.final_text_id
         WHERE e.session_id = $1 ORDER BY e.agent_index
         """,
@@ -114,6 +117,8 @@ def _execution(row: Row) -> StoredExecution:
         error_message=row["error_message"],
         final_text_id=row["final_text_id"],
         final_text=row["final_text"],
+        llm_provider=row["llm_provider"],
+        switches=row["switches"],
     )
 
 
@@ -181,6 +186,7 @@ class NewExecution:
     agent_name: str
     agent_index: int
     llm_provider: str
+    llm_backend: str
     model_name: str
 
 
@@ -188,8 +194,8 @@ async def begin_execution(tx: Tx, *, fence: Fence, execution: NewExecution) -> i
     await tx.execute(
         """
         INSERT INTO agent_executions (execution_id, stage_id, session_id, agent_name, agent_index, status, llm_provider,
-                                      model_name, started_at)
-        VALUES ($1, $2, $3, $4, $5, 'active', $6, $7, clock_timestamp())
+                                      llm_backend, model_name, started_at)
+        VALUES ($1, $2, $3, $4, $5, 'active', $6, $7, $8, clock_timestamp())
         """,
         execution.execution_id,
         execution.stage_id,
@@ -197,6 +203,7 @@ async def begin_execution(tx: Tx, *, fence: Fence, execution: NewExecution) -> i
         execution.agent_name,
         execution.agent_index,
         execution.llm_provider,
+        execution.llm_backend,
         execution.model_name,
     )
     return await pass_fence(tx, fence, ())

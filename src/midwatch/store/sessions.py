@@ -94,8 +94,14 @@ async def wake_owner(tx: Tx, session_id: UUID) -> None:
 
 
 async def add_warnings(tx: Tx, *, fence: Fence, warnings: Sequence[str]) -> int:
+    """What the session says already is not said twice."""
     await tx.execute(
-        "UPDATE alert_sessions SET warnings = warnings || $2::jsonb WHERE session_id = $1",
+        """
+        UPDATE alert_sessions s SET warnings = s.warnings || (
+            SELECT coalesce(jsonb_agg(new), '[]') FROM jsonb_array_elements($2::jsonb) new
+            WHERE NOT s.warnings @> jsonb_build_array(new)
+        ) WHERE session_id = $1
+        """,
         fence.session_id,
         json.encode_text(warnings),
     )

@@ -32,7 +32,7 @@ async def read_trace(tx: Tx, session_id: UUID) -> Trace:
         ),
         llm=await tx.fetch(
             "SELECT interaction_id AS id, execution_id, interaction_type, model_name, input_tokens, output_tokens, "
-            "input_tokens + output_tokens AS total_tokens, duration_ms, error_message, created_at "
+            "input_tokens + output_tokens AS total_tokens, estimated_cost_usd, duration_ms, error_message, created_at "
             "FROM llm_interactions WHERE session_id = $1 ORDER BY created_at, interaction_id",
             session_id,
         ),
@@ -59,7 +59,8 @@ async def read_llm_interaction(tx: Tx, session_id: UUID, interaction_id: UUID) -
     row = await tx.fetchrow(
         """
         SELECT i.interaction_id AS id, i.execution_id, i.interaction_type, i.model_name, i.input_tokens,
-               i.output_tokens, i.input_tokens + i.output_tokens AS total_tokens, i.duration_ms, i.error_message,
+               i.output_tokens, i.input_tokens + i.output_tokens AS total_tokens, i.estimated_cost_usd, i.duration_ms,
+               i.error_message,
                i.llm_request, i.response_metadata, i.created_at, i.last_message_sequence,
                left(t.content, $3) AS thinking_content, length(t.content) AS thinking_length,
                left(r.content, $3) AS response_content, length(r.content) AS response_length

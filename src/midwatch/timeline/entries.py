@@ -46,6 +46,7 @@ def add_streamed(
     event_id: UUID,
     status: TimelineStatus = TimelineStatus.COMPLETED,
     interaction_id: UUID | None = None,
+    metadata: dict[str, Any] | None = None,
 ) -> UUID | None:
     """A text that was shown while it came, stored now that no more will come. Nothing at all is not stored."""
     if not text:
@@ -60,6 +61,7 @@ def add_streamed(
             status=status,
             text_id=text_id,
             told=told,
+            metadata=metadata,
             llm_interaction_id=interaction_id,
         )
     )

@@ -46,6 +46,8 @@ class LiveStream:
     stage_id: UUID
     execution_id: UUID
     event_type: TimelineType
+    sequence_number: int = 1
+    """Where it will stand in the timeline, unless something else is told before it is whole."""
     parts: list[str] = field(default_factory=list[str])
     dirty: bool = False
     kept: bool = False
@@ -108,7 +110,7 @@ class Flusher:
                 "event_type": stream.event_type,
                 "status": "streaming",
                 "content": "",
-                "sequence_number": None,
+                "sequence_number": stream.sequence_number,
             },
         )
 

@@ -18,10 +18,14 @@ from midwatch.kit.ids import new_id
 from midwatch.safety.refusals import render_refusal
 from midwatch.store.calls import NotStarted, Start, start_call
 from midwatch.store.driver import Tx
-from midwatch.store.journal import Batch, LlmInteraction, McpInteraction
+from midwatch.store.fallbacks import ProviderSwitch, switch_provider
+from midwatch.store.journal import Batch, LlmInteraction, McpInteraction, commit_batch
+from midwatch.store.sessions import add_warnings
 from midwatch.timeline.announce import ExecutionPlace, announce_phase
+from midwatch.timeline.asides import Aside, Replacement, add_aside, add_fallback
 from midwatch.timeline.entries import add_entry, add_message, add_requested, add_settled, add_streamed
 from midwatch.timeline.flush import LiveStream
+from midwatch.timeline.render import NATIVE
 from midwatch.timeline.run import RunLog
 
 
@@ -33,9 +37,13 @@ class RepliedTurn(Protocol):
     @property
     def thinking(self) -> str: ...
     @property
+    def thinking_source(self) -> str: ...
+    @property
     def calls(self) -> tuple[ToolCall, ...]: ...
     @property
     def usage(self) -> Usage: ...
+    @property
+    def cost_usd(self) -> float | None: ...
     @property
     def provider_state(self) -> bytes | None: ...
     @property
@@ -46,6 +54,12 @@ class RepliedTurn(Protocol):
     def iteration(self) -> int: ...
     @property
     def messages_count(self) -> int: ...
+    @property
+    def provider(self) -> str: ...
+    @property
+    def model(self) -> str: ...
+    @property
+    def asides(self) -> tuple[Aside, ...]: ...
 
 
 @dataclass(slots=True)
@@ -63,8 +77,6 @@ class ExecutionRecorder:
     run: RunLog
     stage_id: UUID
     execution_id: UUID
-    provider: str
-    model: str
     next_sequence: int = 0
     last_text_id: UUID | None = None
     _calls: dict[UUID, _CallPlace] = field(default_factory=dict[UUID, _CallPlace])
@@ -115,8 +127,42 @@ class ExecutionRecorder:
         batch = Batch()
         self._add_reply(batch, reply, TimelineStatus.INTERRUPTED, error=error)
         kind = TimelineType.PROVIDER_RETRY if will_retry else TimelineType.ERROR
-        add_entry(batch, kind, batch.add_text(error), metadata={"code": code, "provider": self.provider})
+        add_entry(batch, kind, batch.add_text(error), metadata={"code": code, "provider": reply.provider})
         await self._commit(batch, progressed=False)
+
+    async def commit_fallback(self, fallback: Replacement) -> None:
+        # Made once: tried again after a lost answer, the same rows are found to be there.
+        batch = Batch()
+        add_fallback(batch, fallback)
+        switch = ProviderSwitch(
+            provider=fallback.to_provider,
+            backend=fallback.to_backend,
+            model=fallback.to_model,
+            reason=fallback.reason,
+            code=fallback.code,
+            attempt=fallback.attempt,
+        )
+
+        async def write(tx: Tx) -> int:
+            await switch_provider(tx, self.execution_id, switch)
+            return await commit_batch(
+                tx,
+                self.run.fence,
+                batch,
+                stage_id=self.stage_id,
+                execution_id=self.execution_id,
+                progressed=False,
+            )
+
+        await self.run.transact(write)
+
+    async def commit_notice(self, text: str, *, code: str) -> None:
+        batch = Batch()
+        add_entry(batch, TimelineType.PROVIDER_RETRY, batch.add_text(text), metadata={"code": code})
+        await self._commit(batch, progressed=False)
+
+    async def commit_warning(self, text: str) -> None:
+        await self.run.transact(partial(add_warnings, fence=self.run.fence, warnings=[text]))
 
     def add_conclusion(self, batch: Batch, *, metadata: dict[str, Any]) -> None:
         """The final analysis, as one more reference to the text of the last reply."""
@@ -199,6 +245,8 @@ class ExecutionRecorder:
             stage_id=self.stage_id,
             execution_id=self.execution_id,
             event_type=kind,
+            # Thinking that streams beside it is told before it, as begun and as over.
+            sequence_number=self.run.position + (1 if self._thinking is None else 3),
         )
         self.run.flusher.open_stream(stream)
         return stream
@@ -222,24 +270,33 @@ class ExecutionRecorder:
         text, self._text = self._text, None
         interaction_id = new_id()
         shown = partial(add_streamed, batch, status=status, interaction_id=interaction_id)
-        thinking_id = shown(TimelineType.LLM_THINKING, reply.thinking, event_id=self._close(thinking))
+        thinking_id = shown(
+            TimelineType.LLM_THINKING,
+            reply.thinking,
+            event_id=self._close(thinking),
+            # The usual source is not worth a column of every row; whoever reads fills it in.
+            metadata=None if reply.thinking_source == NATIVE else {"source": reply.thinking_source},
+        )
         text_id = shown(TimelineType.LLM_RESPONSE, reply.text, event_id=self._close(text))
         batch.llm.append(
             LlmInteraction(
                 interaction_id=interaction_id,
                 interaction_type=reply.interaction_type,
-                llm_provider=self.provider,
-                model_name=self.model,
+                llm_provider=reply.provider,
+                model_name=reply.model,
                 last_message_sequence=self.next_sequence - 1,
                 llm_request={"iteration": reply.iteration, "messages_count": reply.messages_count},
                 response_text_id=text_id,
                 thinking_text_id=thinking_id,
                 usage=reply.usage,
+                estimated_cost_usd=reply.cost_usd,
                 duration_ms=reply.duration_ms,
                 error_message=error,
             )
         )
         batch.tell(EventType.INTERACTION_CREATED, interaction_id)
+        for aside in reply.asides:
+            add_aside(batch, aside)
         return text_id
 
     def _settle(

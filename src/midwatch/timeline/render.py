@@ -7,6 +7,9 @@ from typing import Any
 from midwatch.domain.timeline import EventType, TimelineStatus, TimelineType
 from midwatch.kit import json
 
+NATIVE = "native"
+"""Where thinking comes from unless something else is said."""
+
 _STREAMED = frozenset(
     {
         TimelineType.LLM_THINKING,
@@ -64,7 +67,7 @@ def _created(row: Mapping[str, Any]) -> dict[str, Any]:
         "event_type": row["event_type"],
         "status": TimelineStatus.STREAMING if streamed else row["status"],
         "content": "" if streamed else _shown(row),
-        **_known({"metadata": _metadata(row)}),
+        **_known({"metadata": _metadata(row) if row["tool_name"] is None else _call(row)}),
         "sequence_number": row["sequence_number"],
     }
 
@@ -94,18 +97,21 @@ def _place(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _metadata(row: Mapping[str, Any]) -> dict[str, Any]:
     metadata: dict[str, Any] = json.decode(row["metadata"]) if row["metadata"] else {}
+    if row["event_type"] == TimelineType.LLM_THINKING:
+        return {"source": NATIVE} | metadata
     if row["tool_name"] is None:
         return metadata
+    return metadata | _call(row) | _outcome(row)
+
+
+def _call(row: Mapping[str, Any]) -> dict[str, Any]:
     server, _, tool = row["tool_name"].partition(".")
-    return metadata | {
-        "server_name": server,
-        "tool_name": tool or server,
-        "arguments": row["arguments"],
-        "tool_type": "mcp",
-        "call_state": row["call_state"],
-        "is_error": row["error_code"] is not None,
-        **({"error_code": row["error_code"]} if row["error_code"] else {}),
-    }
+    return {"server_name": server, "tool_name": tool or server, "arguments": row["arguments"], "tool_type": "mcp"}
+
+
+def _outcome(row: Mapping[str, Any]) -> dict[str, Any]:
+    outcome = {"call_state": row["call_state"], "is_error": row["error_code"] is not None}
+    return outcome | ({"error_code": row["error_code"]} if row["error_code"] else {})
 
 
 def _shown(row: Mapping[str, Any]) -> str:
@@ -127,15 +133,15 @@ def _text_or_none(value: object) -> str | None:
     return None if value is None else str(value)
 
 
-def render_live_text(row: Mapping[str, Any], session_id: object) -> dict[str, Any]:
-    """A stream that runs now. It has no place in the timeline before it is whole."""
+def render_live_text(row: Mapping[str, Any], session_id: object, *, sequence_number: int) -> dict[str, Any]:
+    """A stream that runs now. Its place in the timeline is settled only when it is whole."""
     return {
         "id": str(row["event_id"]),
         "event_id": str(row["event_id"]),
         "session_id": str(session_id),
         "stage_id": _text_or_none(row["stage_id"]),
         "execution_id": _text_or_none(row["execution_id"]),
-        "sequence_number": None,
+        "sequence_number": sequence_number,
         "event_type": row["event_type"],
         "status": TimelineStatus.STREAMING,
         "content": row["content"],

@@ -19,7 +19,7 @@ _BACKOFF = (0.05, 0.1, 0.25, 0.5, 1.0)
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class RunLog:
     store: Store
     flusher: Flusher
@@ -28,6 +28,8 @@ class RunLog:
     """Raises LeaseLost when the lease may have expired by this machine's own clock."""
     checkpoint: Callable[[], None]
     """Called after each commit; raises Draining when the run should go on elsewhere."""
+    position: int = 0
+    """How far this run has told the session's feed."""
 
     @property
     def session_id(self) -> UUID:
@@ -68,5 +70,6 @@ class RunLog:
                     raise
                 return
             else:
+                self.position = max(self.position, seq)
                 self.flusher.advance(self.session_id, seq)
                 return

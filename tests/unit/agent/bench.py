@@ -4,10 +4,13 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 
+from midwatch.agent.ask import Sleep
 from midwatch.agent.budget import Budget
 from midwatch.agent.loop import Agent
+from midwatch.agent.purse import Purse
 from midwatch.domain.messages import Message, SystemMessage, UserMessage
 from midwatch.domain.safety import ControlLevel, SafetyMode
+from midwatch.llm.ladder import Ladder, Rung
 from midwatch.llm.model import Chunk, Model, ModelRequest
 from midwatch.llm.scripted import ScriptedCall, ScriptedModel, ScriptedTurn, Step
 from midwatch.safety.kinds import OperatorKinds
@@ -30,6 +33,9 @@ class Bench:
         *,
         budget: Budget | None = None,
         messages: Sequence[Message] = OPENING,
+        standbys: Sequence[Rung] = (),
+        purse: Purse | None = None,
+        sleep: Sleep = asyncio.sleep,
     ) -> None:
         self.model = ListeningModel(ScriptedModel(turns=model) if isinstance(model, Sequence) else model)
         self.calls = FakeCallJournal()
@@ -43,11 +49,13 @@ class Bench:
         self.journal = FakeTurnJournal()
         self.agent = Agent(
             name="watch",
-            model=self.model,
+            ladder=Ladder(self.model, standbys=list(standbys)),
             tools=self.gate,
             journal=self.journal,
             budget=budget or Budget(),
             messages=list(messages),
+            purse=purse or Purse(),
+            sleep=sleep,
         )
 
     @property

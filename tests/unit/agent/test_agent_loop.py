@@ -37,7 +37,7 @@ def conversation(bench: Bench) -> list[str]:
 
 async def test_an_agent_reads_and_then_concludes() -> None:
     bench = Bench([calling("get", text="I look."), saying("It is hot.")])
-    assert await bench.agent.investigate() == Concluded(text="It is hot.", forced=False, iterations=2)
+    assert await bench.agent.investigate() == Concluded(text="It is hot.", iterations=2)
     assert conversation(bench) == ["says 'I look.' k8s.get", "k8s.get: ran k8s.get", "says 'It is hot.'"]
     assert bench.journal.streamed == ["I look.", "It is hot."]
     first, second = bench.journal.replies
@@ -123,7 +123,7 @@ async def test_failures_and_refusals_are_answers_the_model_reads() -> None:
 
 async def test_an_agent_whose_iterations_are_used_up_concludes_without_tools() -> None:
     bench = Bench([calling("get"), calling("get"), saying("Probably hot.")], budget=Budget(max_iterations=2))
-    assert await bench.agent.investigate() == Concluded(text="Probably hot.", forced=True, iterations=3)
+    assert await bench.agent.investigate() == Concluded(text="Probably hot.", iterations=3, used_up="2 iterations")
     assert bench.model.asked[-1].tools == ()
     assert bench.model.asked[-1].messages[-1] == UserMessage(text=render_conclude_now(2))
     assert [reply.interaction_type for reply in bench.journal.replies] == [
@@ -135,13 +135,13 @@ async def test_an_agent_whose_iterations_are_used_up_concludes_without_tools() -
 
 async def test_a_conclusion_in_the_last_iteration_is_not_forced() -> None:
     bench = Bench([calling("get"), saying("Hot.")], budget=Budget(max_iterations=2))
-    assert await bench.agent.investigate() == Concluded(text="Hot.", forced=False, iterations=2)
+    assert await bench.agent.investigate() == Concluded(text="Hot.", iterations=2)
 
 
 async def test_calls_made_instead_of_a_conclusion_come_to_nothing() -> None:
     turns = [calling("get"), calling("set"), calling("set", text="Enough.")]
     bench = Bench(turns, budget=Budget(max_iterations=1))
-    assert await bench.agent.investigate() == Concluded(text="Enough.", forced=True, iterations=3)
+    assert await bench.agent.investigate() == Concluded(text="Enough.", iterations=3, used_up="1 iterations")
     assert bench.ran == ["k8s.get"]
     assert [len(reply.calls) for reply in bench.journal.replies] == [1, 0, 0]
 
@@ -149,7 +149,7 @@ async def test_calls_made_instead_of_a_conclusion_come_to_nothing() -> None:
 async def test_an_agent_that_will_not_conclude_fails() -> None:
     bench = Bench([calling("get"), EMPTY, EMPTY, EMPTY, saying("Late.")], budget=Budget(max_iterations=1))
     assert await bench.agent.investigate() == Failed(
-        error="the model did not conclude when its iterations were used up"
+        error="the model was told to conclude and said nothing, again and again"
     )
     assert len(bench.model.asked) == 4
     assert conversation(bench).count(render_conclude_now(1)) == 1
@@ -157,7 +157,7 @@ async def test_an_agent_that_will_not_conclude_fails() -> None:
 
 async def test_an_empty_reply_is_asked_about_twice() -> None:
     bench = Bench([EMPTY, EMPTY, saying("Hot.")])
-    assert await bench.agent.investigate() == Concluded(text="Hot.", forced=False, iterations=3)
+    assert await bench.agent.investigate() == Concluded(text="Hot.", iterations=3)
     nudge = render_say_something()
     assert conversation(bench) == ["says ''", nudge, "says ''", nudge, "says 'Hot.'"]
 

@@ -8,7 +8,7 @@ import pytest
 from midwatch.agent.budget import Budget
 from midwatch.agent.outcome import Concluded, Failed, TimedOut
 from midwatch.domain.errors import LeaseLost, ModelUnavailable
-from midwatch.llm.model import CallChunk, ModelRequest, TextChunk, ThinkingChunk
+from midwatch.llm.model import CallChunk, ModelRequest, NoticeChunk, TextChunk, ThinkingChunk
 from midwatch.llm.scripted import ScriptedTurn, Step
 from tests.unit.agent.bench import Bench, HesitantModel, saying
 
@@ -33,6 +33,7 @@ def one_after_another(*turns: ScriptedTurn) -> list[Step]:
 
 SILENT = HesitantModel()
 HALTING = HesitantModel([ThinkingChunk(text="Hm"), TextChunk(text="It i")])
+RETRYING = HesitantModel([NoticeChunk(code="provider_retry", message="asking again")])
 CALLING = HesitantModel([CallChunk(provider_id="call_1", name="k8s.set", arguments="{}")])
 
 
@@ -40,6 +41,7 @@ CALLING = HesitantModel([CallChunk(provider_id="call_1", name="k8s.set", argumen
     ("model", "budget", "code", "message"),
     [
         (SILENT, replace(PATIENT, first_chunk=TINY), "initial_response_timeout", "the model said nothing for 0.02 s"),
+        (RETRYING, replace(PATIENT, first_chunk=TINY), "initial_response_timeout", "the model said nothing for 0.02 s"),
         (HALTING, replace(PATIENT, gap=TINY), "stall_timeout", "the model fell silent for 0.02 s"),
         (CALLING, replace(PATIENT, gap=TINY), "stall_timeout", "the model fell silent for 0.02 s"),
         (SILENT, replace(PATIENT, call=TINY), "call_timeout", "the model did not finish within 0.02 s"),
@@ -83,12 +85,33 @@ async def test_a_quick_model_is_not_hurried_by_the_wait_for_its_first_word() -> 
             yield TextChunk(text="hot.")
 
     bench = Bench(Slow(), budget=replace(PATIENT, first_chunk=TINY))
-    assert await bench.agent.investigate() == Concluded(text="It is hot.", forced=False, iterations=1)
+    assert await bench.agent.investigate() == Concluded(text="It is hot.", iterations=1)
+
+
+async def test_a_notice_is_not_the_models_word() -> None:
+    """After it the model may be as long in coming as at first, not only as long as between two words."""
+    word = asyncio.Event()
+
+    class Retried:
+        provider = name = "retried"
+
+        async def stream(self, request: ModelRequest):  # noqa: ANN202 -- an async generator of chunks
+            assert request.messages
+            yield NoticeChunk(code="provider_retry", message="asking again in 1 s")
+            asyncio.get_running_loop().call_later(4 * TINY, word.set)
+            await word.wait()
+            yield TextChunk(text="It is hot.")
+
+    bench = Bench(Retried(), budget=replace(PATIENT, gap=TINY))
+    assert await bench.agent.investigate() == Concluded(text="It is hot.", iterations=1)
+    assert [aside for reply in bench.journal.replies for aside in reply.asides] == [
+        NoticeChunk(code="provider_retry", message="asking again in 1 s")
+    ]
 
 
 async def test_a_failure_that_may_pass_is_tried_again() -> None:
     bench = Bench(one_after_another(failing(retryable=True), saying("Hot.")))
-    assert await bench.agent.investigate() == Concluded(text="Hot.", forced=False, iterations=1)
+    assert await bench.agent.investigate() == Concluded(text="Hot.", iterations=1)
     (failure,) = bench.journal.failures
     assert (failure.code, failure.will_retry, failure.reply.text) == ("provider_error", True, "half")
     assert bench.journal.replies[0].text == "Hot."
@@ -109,7 +132,7 @@ async def test_a_failure_that_cannot_pass_ends_the_run_at_once() -> None:
 
 async def test_failures_count_anew_in_every_iteration() -> None:
     bench = Bench(one_after_another(failing(retryable=True), ScriptedTurn(), failing(retryable=True), saying("Hot.")))
-    assert await bench.agent.investigate() == Concluded(text="Hot.", forced=False, iterations=2)
+    assert await bench.agent.investigate() == Concluded(text="Hot.", iterations=2)
     assert [failure.will_retry for failure in bench.journal.failures] == [True, True]
 
 

@@ -6,11 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from midwatch.config.llm import GoogleProvider, OpenAiProvider
+from midwatch.config.builtins import HOST_TOOLS
+from midwatch.config.llm import (
+    AnthropicProvider,
+    DemoProvider,
+    GoogleProvider,
+    OpenAiProvider,
+    Provider,
+    XaiProvider,
+)
 from midwatch.config.load import examine_config, load_config
 from midwatch.config.mcp import StdioTransport
 from midwatch.config.resolve import resolve_execution
-from midwatch.domain.errors import Misconfigured
 from midwatch.domain.safety import ControlLevel, SafetyMode
 from tests.unit.config.folder import Folder, stdio
 
@@ -112,7 +119,8 @@ def test_without_a_folder_an_agent_looks_at_this_machine() -> None:
     assert (settings.agent, settings.servers) == ("HostAgent", ("midwatch-host",))
     kinds = config.mcp_servers["midwatch-host"].kinds
     assert kinds is not None
-    assert kinds.read == ("*",)
+    assert kinds.read == HOST_TOOLS
+    assert not any(set("*?[") & set(name) for name in HOST_TOOLS)
 
 
 def test_the_server_for_this_machine_can_be_started() -> None:
@@ -124,10 +132,45 @@ def test_the_server_for_this_machine_can_be_started() -> None:
 
 
 @pytest.mark.parametrize("environ", [{}, {"OPENAI_API_KEY": ""}])
-def test_without_a_folder_and_without_a_key_it_says_what_to_do(environ: dict[str, str]) -> None:
-    with pytest.raises(Misconfigured, match=r"give --config-dir DIR or set CONFIG_DIR.*OPENAI_API_KEY") as caught:
-        load_config(None, environ=environ)
-    assert len(caught.value.problems) == 1
+def test_without_a_folder_and_without_a_key_the_demo_model_investigates_and_says_so(environ: dict[str, str]) -> None:
+    config = load_config(None, environ=environ)
+    assert (config.defaults.llm_provider, config.defaults.alert_type) == ("demo", "host")
+    assert isinstance(config.providers["demo"], DemoProvider)
+    (told,) = config.warnings
+    assert told.startswith(
+        "no configuration: the demo model investigates, which follows rules and is no language model"
+    )
+    assert "set one of OPENAI_API_KEY, ANTHROPIC_API_KEY, GOOGLE_API_KEY, XAI_API_KEY, or give --config-dir DIR" in told
+
+
+@pytest.mark.parametrize(
+    ("environ", "provider", "shape"),
+    [
+        ({"OPENAI_API_KEY": "k"}, "openai-default", OpenAiProvider),
+        ({"ANTHROPIC_API_KEY": "k"}, "anthropic-default", AnthropicProvider),
+        ({"GOOGLE_API_KEY": "k"}, "google-default", GoogleProvider),
+        ({"XAI_API_KEY": "k"}, "xai-default", XaiProvider),
+        ({"XAI_API_KEY": "k", "GOOGLE_API_KEY": "k"}, "google-default", GoogleProvider),
+        ({"GOOGLE_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}, "anthropic-default", AnthropicProvider),
+        ({"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"}, "openai-default", OpenAiProvider),
+        ({"OPENAI_API_KEY": "", "XAI_API_KEY": "k"}, "xai-default", XaiProvider),
+    ],
+)
+def test_without_a_folder_the_first_key_that_is_set_decides(
+    environ: dict[str, str], provider: str, shape: type[Provider]
+) -> None:
+    config = load_config(None, environ=environ)
+    assert (config.defaults.llm_provider, config.warnings) == (provider, ())
+    assert isinstance(config.providers[provider], shape)
+    assert config.providers[provider].api_key_env in environ
+
+
+def test_the_demo_model_can_be_asked_for_by_name(folder: Folder) -> None:
+    folder.change("llm_provider: local", "llm_provider: demo")
+    config = folder.load()
+    assert (config.defaults.llm_provider, config.warnings) == ("demo", ())
+    folder.add("  mine: {type: demo}\n", name="llm-providers.yaml")
+    assert folder.load().providers["mine"].model == "demo model"
 
 
 def test_an_examination_tells_warnings_beside_problems(folder: Folder) -> None:

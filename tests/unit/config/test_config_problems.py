@@ -268,10 +268,10 @@ def test_the_key_of_an_unused_provider_is_not_asked_for(folder: Folder) -> None:
     [
         (
             "{type: opanai, model: m}",
-            '.type: expected one of openai, scripted, google, anthropic, xai, vertexai; did you mean "openai"?',
+            '.type: expected one of openai, scripted, demo, google, anthropic, xai, vertexai; did you mean "openai"?',
         ),
-        ("{model: m}", ".type: is missing; expected one of openai, scripted, google, anthropic, xai, vertexai"),
-        ("{type: [x], model: m}", ".type: expected one of openai, scripted, google, anthropic, xai, vertexai"),
+        ("{model: m}", ".type: is missing; expected one of openai, scripted, demo, google, anthropic, xai, vertexai"),
+        ("{type: [x], model: m}", ".type: expected one of openai, scripted, demo, google, anthropic, xai, vertexai"),
         ("openai", ": expected keys with values"),
         ("{type: openai}", ".model: is missing"),
         ("{type: openai, model: m, base_url: localhost/v1}", ".base_url: must start with http:// or https://"),

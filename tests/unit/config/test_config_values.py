@@ -1,5 +1,7 @@
 """The rules that values must keep, each told on its line."""
 
+from pathlib import Path
+
 import pytest
 
 from midwatch.config.load import examine_config
@@ -356,9 +358,8 @@ def test_scoring_for_all_is_scoring_for_chains_that_do_not_speak_of_it(folder: F
         ("{type: google, model: m, api_key_env: KEY}", "KEY"),
         ("{type: anthropic, model: m, api_key_env: KEY}", "KEY"),
         ("{type: xai, model: m, api_key_env: KEY}", "KEY"),
-        ("{type: vertexai, model: m, credentials_env: FILE}", "FILE"),
         ("{type: vertexai, model: m, project_env: PROJECT}", "PROJECT"),
-        ("{type: vertexai, model: m, location_env: PLACE}", "PLACE"),
+        ("{type: vertexai, model: m}", "GOOGLE_CLOUD_PROJECT"),
     ],
 )
 def test_every_type_of_provider_is_sound_once_its_variables_are_set(
@@ -371,6 +372,21 @@ def test_every_type_of_provider_is_sound_once_its_variables_are_set(
         f"llm-providers.yaml:{line}: llm_providers.big: variable {missing} is not set (used by defaults.llm_provider)",
     )
     assert folder.load(**{missing: "x"}).providers["big"].model == "m"
+
+
+VERTEX = "{type: vertexai, model: m, credentials_env: FILE, location_env: PLACE}"
+
+
+def test_a_key_file_must_be_there_and_is_never_shown(folder: Folder, tmp_path: Path) -> None:
+    line = folder.add(f"  big: {VERTEX}\n", name="llm-providers.yaml")
+    folder.change(DEFAULT, "llm_provider: big")
+    rest = {"GOOGLE_CLOUD_PROJECT": "p", "PLACE": "eu"}
+    wrong = "variable FILE does not name a file that can be read (used by defaults.llm_provider)"
+    for value in (str(tmp_path / "secret.json"), str(tmp_path)):
+        assert folder.problems(FILE=value, **rest) == (f"llm-providers.yaml:{line}: llm_providers.big: {wrong}",)
+    (tmp_path / "secret.json").write_text("{}", encoding="utf-8")
+    for value in (str(tmp_path / "secret.json"), ' {"type": "service_account"}'):
+        assert folder.load(FILE=value, **rest).providers["big"].model == "m"
 
 
 def test_a_fallback_needs_its_key_at_the_start(folder: Folder) -> None:
@@ -392,6 +408,7 @@ def test_a_fallback_needs_its_key_at_the_start(folder: Folder) -> None:
         ("{type: google, model: m, native_tools: {search: true}}", 'native_tools: unknown key "search"'),
         ("{type: xai, model: ''}", "model: must not be empty"),
         ("{type: vertexai, model: m, max_tool_result_tokens: 0}", "max_tool_result_tokens: must be at least 1"),
+        ("{type: demo, context_window: 999}", "context_window: must be at least 1000"),
     ],
 )
 def test_a_provider_has_the_keys_of_its_type(folder: Folder, provider: str, told: str) -> None:

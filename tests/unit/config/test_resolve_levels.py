@@ -31,7 +31,8 @@ AGENTS: dict[str, Any] = {"Plain": {"mcp_servers": ["a"]}, "Chatty": {}, "Helper
 PROVIDERS: dict[str, Any] = {
     "first": {"type": "openai", "model": "one"},
     "second": {"type": "openai", "model": "two"},
-    "gem": {"type": "google", "model": "g", "native_tools": {"google_search": True, "url_context": True}},
+    "gem": {"type": "google", "model": "g"},
+    "calm gem": {"type": "google", "model": "g", "native_tools": {"google_search": False, "code_execution": True}},
 }
 
 
@@ -92,6 +93,23 @@ def test_the_backend_goes_from_defaults_over_agent_and_chain_to_the_stages_agent
     tmp_path: Path, levels: Levels, expected: str
 ) -> None:
     assert resolve(tmp_path, levels).backend == expected
+
+
+@pytest.mark.parametrize(
+    ("levels", "expected"),
+    [
+        ({}, False),
+        ({"defaults": {"iteration_strategy": "react"}}, True),
+        ({"defaults": {"iteration_strategy": "react"}, "Plain": CHAINED}, False),
+        ({"Plain": {"iteration_strategy": "native-thinking"}, "chain": {"iteration_strategy": "react"}}, True),
+        ({"chain": {"iteration_strategy": "react", **CHAINED}}, False),
+        ({"chain": NATIVE, "stage agent": {"iteration_strategy": "react"}}, True),
+    ],
+)
+def test_a_model_acts_in_text_where_the_nearest_word_is_react(
+    tmp_path: Path, levels: Levels, *, expected: bool
+) -> None:
+    assert resolve(tmp_path, levels).acts_in_text is expected
 
 
 def fallback(*names: str) -> dict[str, Any]:
@@ -161,6 +179,12 @@ def test_instructions_are_those_of_the_servers_the_alert_asked_for(tmp_path: Pat
             {"native_tools": {"google_search": True, "url_context": False}},
             {"google_search"},
         ),
+        ({"chain": {"llm_provider": "calm gem"}}, {}, {"url_context", "code_execution"}),
+        (
+            {"chain": {"llm_provider": "calm gem"}, "Plain": {"native_tools": {"code_execution": False}}},
+            {"native_tools": {"google_search": True}},
+            {"google_search", "url_context"},
+        ),
         ({"chain": {"llm_provider": "second"}}, {"native_tools": {"google_search": True}}, set[str]()),
     ],
 )
@@ -169,6 +193,24 @@ def test_native_tools_go_from_the_provider_over_the_agent_to_the_alert(
 ) -> None:
     settings = resolve(tmp_path, {"defaults": {"llm_provider": "gem"}, **levels}, selection=selection)
     assert settings.native_tools == expected
+
+
+@pytest.mark.parametrize(
+    ("agent", "selection", "expected"),
+    [
+        ({}, {}, "by default"),
+        ({"google_search": False}, {}, "by default"),
+        ({"google_search": True}, {}, "needed"),
+        ({"google_search": True}, {"google_search": False}, "by default"),
+        ({}, {"url_context": True}, "needed"),
+    ],
+)
+def test_an_agent_needs_native_tools_when_it_or_the_alert_asked_for_one(
+    tmp_path: Path, agent: dict[str, bool], selection: dict[str, bool], expected: str
+) -> None:
+    levels = {"defaults": {"llm_provider": "gem"}, "Plain": {"native_tools": agent}}
+    settings = resolve(tmp_path, levels, selection={"native_tools": selection})
+    assert settings.needs_native_tools is (expected == "needed")
 
 
 @pytest.mark.parametrize(

@@ -99,3 +99,8 @@ def test_the_whole_configuration_can_be_shown(tmp_path: Path) -> None:
         ["X-Session"],
     )
     assert "talk.json" not in encode_text(described)
+    assert [entry["context_window"] for entry in described["llm_providers"].values()].count(1000) == len(
+        whole.PROVIDERS
+    )
+    rates = described["system"]["cost_estimation"]
+    assert (rates["enabled"], list(rates["model_rates"]), len(rates["promotions"])) == (False, ["big"], 2)

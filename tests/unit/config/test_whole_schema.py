@@ -136,3 +136,4 @@ def test_what_is_not_acted_on_yet_is_said_once(filled: Folder) -> None:
         assert sum(f" {key}: " in line for line in told) == 1
     assert sum(".sub_agents: " in line for line in told) == 1
     assert sum("slack.enabled" in line for line in told) == 1
+    assert not [line for line in told if "budgets" in line or "fallback_providers" in line]

@@ -221,7 +221,13 @@ MAIN: dict[str, Any] = {
     "llm": {"service_addr": "localhost:50051"},
 }
 
-_HOSTED = {"model": "m", "api_key_env": "KEY", "base_url": "https://proxy.example", "max_tool_result_tokens": 1000}
+_HOSTED = {
+    "model": "m",
+    "api_key_env": "KEY",
+    "base_url": "https://proxy.example",
+    "max_tool_result_tokens": 1000,
+    "context_window": 1000,
+}
 PROVIDERS: dict[str, Any] = {
     "gem": {
         **_HOSTED,
@@ -238,7 +244,8 @@ PROVIDERS: dict[str, Any] = {
         "project_env": "PROJECT",
         "location_env": "LOCATION",
     },
-    "play": {"type": "scripted", "script": "talk.json", "model": "played"},
+    "play": {"type": "scripted", "script": "talk.json", "model": "played", "context_window": 1000},
+    "rules": {"type": "demo", "model": "ruled", "context_window": 1000},
 }
 
 ENVIRON = {"KEY": "k", "SLACK": "s"}

@@ -88,6 +88,25 @@ def test_an_answer_cut_for_length_is_an_answer() -> None:
     assert read([delta_event({"content": "a"}, finish_reason="length"), DONE]) == [TextChunk(text="a")]
 
 
+@pytest.mark.parametrize("arguments", ["", '{"n": '])
+def test_half_a_call_is_never_given_out(arguments: str) -> None:
+    calls = [function("a__b", "{}", index=0, id="x"), function("a__b", arguments, index=1, id="y")]
+    with pytest.raises(ModelUnavailable) as caught:
+        read([delta_event({"tool_calls": calls}, finish_reason="length"), DONE])
+    assert (caught.value.code, caught.value.retryable) == ("answer_too_long", True)
+
+
+def test_a_whole_call_before_the_limit_is_given_out() -> None:
+    piece = delta_event({"tool_calls": [function("a__b", "{}", index=0, id="x")]}, finish_reason="length")
+    assert read([piece, DONE]) == [CallChunk(provider_id="x", name="a.b", arguments="{}")]
+
+
+def test_a_filtered_answer_is_an_end_with_a_reason() -> None:
+    with pytest.raises(ModelUnavailable) as caught:
+        read([delta_event({"content": "a"}, finish_reason="content_filter"), DONE])
+    assert (caught.value.code, caught.value.retryable) == ("content_filter", False)
+
+
 def test_an_answer_with_a_finish_reason_needs_no_done() -> None:
     piece = delta_event({"tool_calls": [function("a__b", "{}", index=0, id="x")]}, finish_reason="tool_calls")
     assert read([piece]) == [CallChunk(provider_id="x", name="a.b", arguments="{}")]

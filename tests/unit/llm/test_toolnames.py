@@ -61,6 +61,14 @@ def test_a_name_that_has_no_plain_form_gets_a_stable_digest(name: str) -> None:
     assert encode_name(name) == wire
 
 
+def test_names_that_differ_only_in_case_stay_apart() -> None:
+    spellings = ["getPods", "getpods", "GETPODS", "get.Pods", "get.pods"]
+    names = build_names([make_tool("s", spelling) for spelling in spellings])
+    assert sorted(names.by_wire.values()) == sorted(f"s.{spelling}" for spelling in spellings)
+    digested = [encode_name(f"s.{spelling}") for spelling in spellings[3:]]
+    assert len({wire.lower() for wire in digested}) == 2
+
+
 def test_a_made_up_name_is_spelt_with_a_dot_and_never_split_further() -> None:
     names = build_names([make_tool("a__b", "c")])
     assert names.decode("shell__rm__all") == "shell.rm__all"

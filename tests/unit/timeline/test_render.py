@@ -51,8 +51,14 @@ def test_a_streamed_entry_is_announced_empty_and_running_whatever_became_of_it(k
         "event_type": kind,
         "status": "streaming",
         "content": "",
+        **({"metadata": {"source": "native"}} if kind == "llm_thinking" else {}),
         "sequence_number": 7,
     }
+
+
+def test_thinking_that_was_read_out_of_a_text_says_so() -> None:
+    row = timeline_row(type="timeline_event.completed", event_type="llm_thinking", metadata='{"source": "react"}')
+    assert render_event(row)["metadata"] == {"source": "react"}
 
 
 def test_what_belongs_to_no_stage_names_none() -> None:
@@ -87,6 +93,16 @@ def test_a_completed_entry_is_told_with_its_text() -> None:
 def test_a_text_that_is_too_long_is_cut_and_says_so() -> None:
     row = timeline_row(type="timeline_event.completed", event_type="llm_response", content="begin", content_length=12)
     assert render_event(row)["content"] == "begin\n[… 7 more characters are kept in the journal]"
+
+
+def test_a_tool_call_is_announced_without_what_became_of_it() -> None:
+    row = timeline_row(type="timeline_event.created", event_type="llm_tool_call", error_code="E", **CALL)
+    assert render_event(row)["metadata"] == {
+        "server_name": "k8s",
+        "tool_name": "pods.list",
+        "arguments": "{}",
+        "tool_type": "mcp",
+    }
 
 
 @pytest.mark.parametrize(("code", "shown"), [(None, {"is_error": False}), ("E", {"is_error": True, "error_code": "E"})])
@@ -144,7 +160,7 @@ def test_an_entry_of_the_timeline() -> None:
     }
 
 
-def test_a_stream_that_runs_now_has_no_place_yet() -> None:
+def test_a_stream_that_runs_now_is_shown_like_an_entry() -> None:
     row = {
         "event_id": EVENT,
         "stage_id": STAGE,
@@ -153,8 +169,8 @@ def test_a_stream_that_runs_now_has_no_place_yet() -> None:
         "content": "so f",
         "updated_at": NOW,
     }
-    shown = render_live_text(row, SESSION)
-    assert (shown["status"], shown["content"], shown["sequence_number"]) == ("streaming", "so f", None)
+    shown = render_live_text(row, SESSION, sequence_number=9)
+    assert (shown["status"], shown["content"], shown["sequence_number"]) == ("streaming", "so f", 9)
     assert (shown["stage_id"], shown["execution_id"]) == (str(STAGE), None)
     assert (
         shown.keys()

@@ -25,10 +25,19 @@ def load_template(name: str) -> Template:
 
 
 def render_system(
-    *, instructions: Mapping[str, str], unavailable: Mapping[str, str], custom_instructions: str, agent: str
+    *,
+    instructions: Mapping[str, str],
+    unavailable: Mapping[str, str],
+    custom_instructions: str,
+    agent: str,
+    budget: str = "",
 ) -> str:
     return load_template("system.md.j2").render(
-        agent=agent, instructions=instructions, unavailable=unavailable, custom_instructions=custom_instructions
+        agent=agent,
+        instructions=instructions,
+        unavailable=unavailable,
+        custom_instructions=custom_instructions,
+        budget=budget,
     )
 
 
@@ -56,5 +65,42 @@ def render_conclude_now(iterations: int) -> str:
     return load_template("conclude.md.j2").render(iterations=iterations)
 
 
+def read_used_up(prompt: str) -> str | None:
+    """What was used up, of a prompt that asks for a conclusion; None of any other."""
+    for unit, before, after in _concluding_prompts():
+        if prompt.startswith(before) and prompt.endswith(after):
+            return prompt.removeprefix(before).removesuffix(after) + unit
+    return None
+
+
+@cache
+def _concluding_prompts() -> tuple[tuple[str, str, str], ...]:
+    """What follows the amount that was used up, and the words before and after it."""
+    mark = "\x00"
+    said = {"": render_budget_spent(mark), " iterations": load_template("conclude.md.j2").render(iterations=mark)}
+    return tuple((unit, *_split(prompt, mark)) for unit, prompt in said.items())
+
+
+def _split(prompt: str, mark: str) -> tuple[str, str]:
+    before, _, after = prompt.partition(mark)
+    return before, after
+
+
 def render_say_something() -> str:
     return load_template("say_something.md.j2").render()
+
+
+def render_budget_spent(spent: str) -> str:
+    return load_template("spent.md.j2").render(spent=spent)
+
+
+def render_budget_left(left: str) -> str:
+    return load_template("budget_left.md.j2").render(left=left)
+
+
+def render_be_direct() -> str:
+    return load_template("be_direct.md.j2").render()
+
+
+def render_broken_off(partial: str) -> str:
+    return load_template("broken_off.md.j2").render(partial=partial)

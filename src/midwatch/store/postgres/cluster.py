@@ -86,7 +86,12 @@ def make_cluster(home: Path) -> Cluster:
                 _make_folder(folder, mode)
         return Cluster((home / "postgres").resolve(strict=True))
     except OSError as error:
-        raise Misconfigured([f"MIDWATCH_HOME {home} cannot be used: {error.strerror} ({error.filename})"]) from error
+        raise unusable_home(home, error) from error
+
+
+def unusable_home(home: Path, error: OSError) -> Misconfigured:
+    problem = f"MIDWATCH_HOME {home} cannot be used: {error.strerror} ({error.filename})"
+    return Misconfigured([f"{problem}; choose a folder that you may write to"])
 
 
 def _make_folder(folder: Path, mode: int) -> None:
@@ -103,7 +108,8 @@ def take_lock(cluster: Cluster) -> int | None:
         # Not inheritable, as all files Python opens: the lock must not outlive us in a child.
         lock = os.open(cluster.lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     except OSError as error:
-        raise Misconfigured([f"{cluster.lock} cannot be opened: {error.strerror}"]) from error
+        problem = f"{cluster.lock} cannot be opened: {error.strerror}; choose a MIDWATCH_HOME of your own"
+        raise Misconfigured([problem]) from error
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

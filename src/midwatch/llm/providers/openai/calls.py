@@ -52,6 +52,10 @@ class CallAssembly:
     def __init__(self) -> None:
         self._calls: list[_Call] = []
 
+    @property
+    def ends_in_half_a_call(self) -> bool:
+        return bool(self._calls) and not self._calls[-1].is_whole()
+
     def add(self, deltas: Any) -> None:
         if not isinstance(deltas, list):
             return

@@ -1,4 +1,4 @@
-"""A model behind the OpenAI chat-completions protocol: OpenAI itself, vLLM, Ollama, llama.cpp and their like."""
+"""A model behind OpenAI's protocols: chat completions for all who speak them, Responses where reasoning needs it."""
 
 import asyncio
 from collections.abc import Sequence
@@ -7,11 +7,35 @@ from typing import final
 
 import httpx
 
-from midwatch.llm.model import ModelRequest
+from midwatch.llm.breaker import Breaker
+from midwatch.llm.model import Model, ModelRequest
 from midwatch.llm.providers.openai.request import RequestEncoder
 from midwatch.llm.providers.openai.response import StreamDecoder
+from midwatch.llm.providers.openai.responses_client import needs_responses, open_responses
 from midwatch.llm.retry import BACKOFF, Sleep
 from midwatch.llm.wire import Exchange, HttpModel, bearer, extend_path
+
+
+def open_openai(
+    *,
+    provider: str,
+    name: str,
+    base_url: str,
+    api_key: str | None,
+    http: httpx.AsyncClient,
+    backoff: Sequence[float] = BACKOFF,
+    breaker: Breaker | None = None,
+) -> Model:
+    open_model = open_responses if needs_responses(name, base_url=base_url) else open_chat_completions
+    return open_model(
+        provider=provider,
+        name=name,
+        base_url=base_url,
+        api_key=api_key,
+        http=http,
+        backoff=backoff,
+        breaker=breaker,
+    )
 
 
 def open_chat_completions(
@@ -23,6 +47,7 @@ def open_chat_completions(
     http: httpx.AsyncClient,
     backoff: Sequence[float] = BACKOFF,
     sleep: Sleep = asyncio.sleep,
+    breaker: Breaker | None = None,
 ) -> HttpModel:
     return HttpModel(
         provider=provider,
@@ -32,6 +57,7 @@ def open_chat_completions(
         http=http,
         backoff=backoff,
         sleep=sleep,
+        breaker=breaker,
     )
 
 

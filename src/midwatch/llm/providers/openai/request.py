@@ -7,6 +7,7 @@ from midwatch.domain.messages import AssistantMessage, Message, SystemMessage, T
 from midwatch.domain.tools import ToolCall, ToolDefinition
 from midwatch.kit import json
 from midwatch.llm.model import ModelRequest
+from midwatch.llm.tool_schemas import flatten_schema
 from midwatch.llm.toolnames import ToolNames, build_names, encode_name
 
 Encode = Callable[[object], bytes]
@@ -73,8 +74,11 @@ def translate_message(message: Message) -> dict[str, Any]:
 
 
 def translate_tool(tool: ToolDefinition) -> dict[str, Any]:
-    parameters: dict[str, Any] = {"type": "object", "properties": {}, **tool.schema}
-    function = {"name": encode_name(tool.full_name), "description": tool.description, "parameters": parameters}
+    function = {
+        "name": encode_name(tool.full_name),
+        "description": tool.description,
+        "parameters": flatten_schema(tool.schema),
+    }
     return {"type": "function", "function": function}
 
 

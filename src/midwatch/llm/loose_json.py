@@ -1,0 +1,75 @@
+"""JSON from providers, read without trust: what has another shape than it should says nothing."""
+
+from typing import Any, cast
+
+from midwatch.domain.errors import ModelUnavailable
+from midwatch.kit import json
+
+Fields = dict[str, Any]
+
+_MANY_BRACKETS = 200
+_MOST_TOKENS = 100_000_000
+"""More than any model takes, and few enough to be added up in the journal."""
+
+
+def read_event(payload: bytes) -> Fields:
+    """Raises ModelUnavailable for an event that is no JSON object."""
+    event = read_value(payload)
+    if not isinstance(event, dict):
+        raise malformed()
+    return cast("Fields", event)
+
+
+def read_value(payload: bytes) -> Any:
+    """Raises ModelUnavailable for what is no JSON, or could be read but never be written down again."""
+    try:
+        value = json.decode(payload)
+    except ValueError:
+        raise malformed() from None
+    if payload.count(b"[") + payload.count(b"{") > _MANY_BRACKETS:
+        _check_depth(value)
+    return value
+
+
+def malformed() -> ModelUnavailable:
+    return ModelUnavailable("the provider sent a malformed event", code="provider_error", retryable=True)
+
+
+def read_fields(value: Any) -> Fields:
+    return cast("Fields", value) if isinstance(value, dict) else {}
+
+
+def read_items(value: Any) -> list[Fields]:
+    items = cast("list[Any]", value) if isinstance(value, list) else []
+    return [cast("Fields", item) for item in items if isinstance(item, dict)]
+
+
+def read_text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def read_count(fields: Fields, key: str) -> int:
+    value = fields.get(key)
+    return value if isinstance(value, int) and 0 <= value <= _MOST_TOKENS else 0
+
+
+def read_index(value: Any) -> int | str | None:
+    """What tells the parts of an answer apart; anything but a name or a number could not be looked up."""
+    return value if isinstance(value, int | str) else None
+
+
+def read_object(text: str) -> Fields | None:
+    """The object that the text is, if it is one."""
+    try:
+        value = json.decode(text)
+    except ValueError:
+        return None
+    return cast("Fields", value) if isinstance(value, dict) else None
+
+
+def _check_depth(value: Any) -> None:
+    """With some room, since it is written down as a part of something larger."""
+    try:
+        json.encode([[[[[[[[value]]]]]]]])
+    except (TypeError, RecursionError):
+        raise malformed() from None

@@ -1,0 +1,30 @@
+"""The lines of a Gemini stream: events, and amid them the errors that Google sends as bare JSON over several lines."""
+
+from collections.abc import Iterator
+
+from midwatch.llm.loose_json import malformed
+from midwatch.llm.server_events import LONGEST_LINE
+
+_LIMIT = 65_536
+_OTHER_FIELDS = (b"event:", b"id:", b"retry:", b":")
+
+
+class StreamLines:
+    """However the bytes are cut, the payloads are the same."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self.stray = b""
+        """What stood between the events."""
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        lines = (self._rest + data).split(b"\n")
+        self._rest = lines.pop()
+        if len(self._rest) > LONGEST_LINE:
+            raise malformed()
+        for line in lines:
+            if line.startswith(b"data:"):
+                if payload := line[5:].strip():
+                    yield payload
+            elif not line.startswith(_OTHER_FIELDS) and len(self.stray) < _LIMIT:
+                self.stray += line.strip()
