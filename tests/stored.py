@@ -62,8 +62,9 @@ async def add_execution(store: Store, fence: Fence) -> NewExecution:
         execution_id=new_id(),
         stage_id=stage.stage_id,
         agent_name="watch",
-        agent_index=0,
+        agent_index=1,
         llm_provider="model",
+        llm_backend="langchain",
         model_name="model",
     )
     async with store.begin() as tx:

@@ -245,7 +245,6 @@ MALFORMED_SELECTIONS: list[tuple[Any, str, str]] = [
     ({"servers": [{"name": "deck"}, {"name": "deck"}]}, ".servers.1.name", "twice"),
     ({"servers": [{"name": ""}]}, ".servers.0.name", "not be empty"),
     ({"servers": [{"tools": ["echo"]}]}, ".servers.0.name", "missing"),
-    ({"servers": [{"name": "deck", "tools": []}]}, ".servers.0.tools", "not be empty"),
     ({"servers": [{"name": "deck", "tools": [""]}]}, ".servers.0.tools.0", "not be empty"),
     ({"servers": [{"name": "deck", "tools": [7]}]}, ".servers.0.tools.0", "must be text"),
     ({"servers": [{"name": "deck", "tools": "echo"}]}, ".servers.0.tools", "must be a list"),

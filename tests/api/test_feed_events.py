@@ -101,9 +101,9 @@ def check_fields(events: list[Event], session_id: str) -> None:
     assert {event["type"] for event in events} == FIELDS.keys()
     for event in events:
         needed, optional = FIELDS[event["type"]]
-        if event["type"] == "timeline_event.created" and event["sequence_number"] is None:
-            # A stream is announced before it has a place in the timeline.
-            needed = needed - {"db_event_id"}
+        if event["type"] == "timeline_event.created" and event["status"] == "streaming":
+            # A text is announced when it begins, and once more as it is stored.
+            needed, optional = needed - {"db_event_id"}, optional | {"db_event_id"}
         assert needed <= event.keys() <= needed | optional, event
         assert event["session_id"] == session_id
         assert event["timestamp"].endswith("Z")

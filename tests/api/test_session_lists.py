@@ -16,7 +16,8 @@ ITEM_KEYS = {
     *("error_message", "executive_summary", "waiting_for", "current_stage_index", "current_stage_id", "total_stages"),
     *("completed_stages", "failed_stages", "has_parallel_stages", "has_sub_agents", "provider_fallback_count"),
     *("llm_interaction_count", "mcp_interaction_count", "input_tokens", "output_tokens", "total_tokens"),
-    *("chat_message_count", "matched_in_content"),
+    *("estimated_cost_usd", "cost_completeness", "unpriced_interaction_count", "chat_message_count"),
+    "matched_in_content",
 }
 ACTIVE_KEYS = {
     *("id", "alert_type", "chain_id", "status", "author", "created_at", "started_at", "current_stage_index"),
@@ -62,7 +63,7 @@ async def library(edge: Edge) -> Library:
 async def test_the_newest_come_first_and_deleted_ones_not_at_all(library: Library) -> None:
     body = await library.ask()
     assert body.keys() == {"sessions", "pagination", "cost_estimation_enabled"}
-    assert body["cost_estimation_enabled"] is False
+    assert body["cost_estimation_enabled"] is True
     assert all(item.keys() == ITEM_KEYS for item in body["sessions"])
     assert [library.names[item["id"]] for item in body["sessions"]] == list(reversed(SHELF))
     assert body["pagination"] == {
@@ -218,6 +219,10 @@ async def test_a_finished_session_is_listed_summed_up_and_told_in_short(dsn: str
         "input_tokens": 40,
         "output_tokens": 6,
         "total_tokens": 46,
+        "cost_estimation_enabled": True,
+        "estimated_cost_usd": 0.0,
+        "cost_completeness": "complete",
+        "unpriced_interaction_count": 0,
         "total_duration_ms": session["duration_ms"],
         "chain_statistics": {"total_stages": 1, "completed_stages": 1, "failed_stages": 0, "current_stage_index": None},
     }

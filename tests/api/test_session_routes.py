@@ -21,7 +21,7 @@ SESSION_KEYS = {
     *("unverified_targets", "total_stages", "completed_stages", "failed_stages", "input_tokens", "output_tokens"),
     *("total_tokens", "llm_interaction_count", "mcp_interaction_count", "stages", "runbook_url", "chat_enabled"),
     *("slack_message_fingerprint", "mcp_selection", "chat_id", "chat_message_count", "has_parallel_stages"),
-    "cost_estimation_enabled",
+    *("cost_estimation_enabled", "estimated_cost_usd", "cost_completeness", "unpriced_interaction_count"),
 }
 STAGE_KEYS = {
     *("id", "stage_name", "stage_index", "stage_type", "status", "parallel_type", "expected_agent_count"),
@@ -30,7 +30,9 @@ STAGE_KEYS = {
 EXECUTION_KEYS = {
     *("execution_id", "agent_name", "agent_index", "status", "llm_provider", "llm_backend", "model_name"),
     *("started_at", "completed_at", "duration_ms", "error_message", "input_tokens", "output_tokens"),
-    *("total_tokens", "llm_interaction_count", "mcp_interaction_count"),
+    *("total_tokens", "llm_interaction_count", "mcp_interaction_count", "estimated_cost_usd", "cost_completeness"),
+    *("unpriced_interaction_count", "original_llm_provider", "original_llm_backend", "original_model_name"),
+    *("fallback_reason", "fallback_error_code", "fallback_attempt"),
 }
 ENTRY_KEYS = {
     *("id", "event_id", "session_id", "stage_id", "execution_id", "sequence_number", "event_type", "status"),
@@ -186,4 +188,4 @@ async def test_a_stream_that_still_runs_comes_last_in_the_timeline(edge: Edge) -
     entry = (await edge.http.get(f"{SESSIONS}/{session_id}/timeline")).json()[-1]
     assert entry.keys() == ENTRY_KEYS
     assert (entry["id"], entry["status"], entry["content"]) == (str(event_id), "streaming", "The pump")
-    assert entry["sequence_number"] is None
+    assert entry["sequence_number"] == 1

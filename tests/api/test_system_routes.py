@@ -51,6 +51,31 @@ async def test_an_alert_that_asks_for_nothing_gets_the_servers_of_its_chain(
     }
 
 
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        ({}, {"google_search": True, "code_execution": False, "url_context": True}),
+        (
+            {"native_tools": {"google_search": False, "code_execution": True}},
+            {"google_search": False, "code_execution": True, "url_context": True},
+        ),
+    ],
+)
+async def test_a_google_model_searches_and_reads_pages_unless_it_is_told_otherwise(
+    dsn: str, config_folder: Path, entry: dict[str, Any], expected: dict[str, bool]
+) -> None:
+    main = json.decode((config_folder / "midwatch.yaml").read_text())
+    main["agent_chains"]["engine"]["llm_provider"] = "gem"
+    (config_folder / "midwatch.yaml").write_text(json.encode_text(main))
+    providers = json.decode((config_folder / "llm-providers.yaml").read_text())
+    providers["llm_providers"]["gem"] = {"type": "google", "model": "gemini-2.5-pro", **entry}
+    (config_folder / "llm-providers.yaml").write_text(json.encode_text(providers))
+    async with open_edge(config_folder, dsn) as edge:
+        engine = await read(edge, f"{SYSTEM}/default-tools?alert_type=engine")
+        deck = await read(edge, f"{SYSTEM}/default-tools")
+    assert (engine["native_tools"], deck["native_tools"]) == (expected, NO_NATIVE_TOOLS)
+
+
 @pytest.mark.parametrize("alert_type", ["galley", "%00", "x" * 1000])
 async def test_tools_of_an_unknown_alert_type_are_refused(edge: Edge, alert_type: str) -> None:
     answer = await edge.http.get(f"{SYSTEM}/default-tools?alert_type={alert_type}")

@@ -14,7 +14,7 @@ from tests.api.shelf import SESSIONS, wait_for_end
 
 LLM_ITEM_KEYS = {
     *("id", "interaction_type", "model_name", "input_tokens", "output_tokens", "total_tokens", "duration_ms"),
-    *("error_message", "created_at"),
+    *("estimated_cost_usd", "error_message", "created_at"),
 }
 LLM_KEYS = LLM_ITEM_KEYS | {
     *("thinking_content", "llm_request", "llm_response", "response_metadata", "conversation"),

@@ -18,7 +18,6 @@ from midwatch.kit.ids import new_id
 from midwatch.store.fence import Fence
 from midwatch.store.journal import Batch, commit_batch
 from midwatch.timeline.entries import add_entry
-from midwatch.timeline.hub import CATCHUP_LIMIT
 from tests.api.edge import Edge, open_edge
 from tests.api.watcher import Event, Watcher, delivering, stay_deaf, watching
 from tests.stored import add_running, commit_events
@@ -82,16 +81,6 @@ async def test_who_comes_back_misses_nothing_and_sees_nothing_twice_while_more_i
                 target = min(seen[-1] + 7, 42)
                 seen += numbers(await watcher.hear_until(db_event_id=target))
     assert seen == list(range(1, 43))
-
-
-async def test_who_missed_too_much_is_told_so_and_goes_live(live: Edge) -> None:
-    fence = await add_running(live.store)
-    last = await commit(live, fence, CATCHUP_LIMIT + 1)
-    async with watching(live) as watcher:
-        await watcher.subscribe(channel_of(fence))
-        assert await watcher.hear() == {"type": "catchup.overflow", "channel": channel_of(fence), "has_more": True}
-        await commit(live, fence)
-        assert numbers(await watcher.hear_until(db_event_id=last + 1)) == [last + 1]
 
 
 async def test_who_believes_to_be_further_than_the_database_is_told_to_start_over(live: Edge) -> None:

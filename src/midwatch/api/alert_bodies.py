@@ -6,7 +6,9 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from midwatch.domain.errors import Invalid
+from midwatch.domain.runbook import LONGEST_URL
 from midwatch.domain.selection import McpSelection, NativeTools, SelectedServer
+from midwatch.intake.submit_alert import ALERT_LIMIT
 
 _LONGEST_FINGERPRINT = 512
 _CLOSED = ConfigDict(extra="forbid", hide_input_in_errors=True)
@@ -17,9 +19,9 @@ Name = Annotated[str, Field(min_length=1, max_length=200)]
 class SelectedServerIn(BaseModel):
     model_config = _CLOSED
 
-    name: Name = Field(description="An MCP server of the configuration")
+    name: Name = Field(description="An MCP server of the configuration, each at most once")
     tools: list[Name] | None = Field(
-        default=None, min_length=1, max_length=1000, description="Only these of its tools; all when missing"
+        default=None, max_length=1000, description="Only these of its tools; all when missing or empty"
     )
 
 
@@ -41,7 +43,7 @@ class SelectionIn(BaseModel):
         native = {} if self.native_tools is None else self.native_tools.model_dump()
         return McpSelection(
             servers=tuple(
-                SelectedServer(name=server.name, tools=None if server.tools is None else tuple(server.tools))
+                SelectedServer(name=server.name, tools=tuple(server.tools) if server.tools else None)
                 for server in self.servers
             ),
             native_tools=NativeTools(**native),
@@ -51,10 +53,21 @@ class SelectionIn(BaseModel):
 class AlertIn(BaseModel):
     model_config = _CLOSED
 
-    data: str = Field(description="The alert, as free text")
-    alert_type: str | None = Field(default=None, description="Picks the chain; the configured default when missing")
-    runbook: str | None = Field(default=None, description="Where its runbook is: https, on an allowed domain")
-    mcp: SelectionIn | None = Field(default=None, description="The tools to use instead of the configured ones")
+    data: str = Field(
+        description=f"The alert, as free text: not blank, and at most {ALERT_LIMIT} bytes",
+        json_schema_extra={"pattern": r"\S"},
+    )
+    alert_type: str | None = Field(
+        default=None, description="One that `/api/v1/alert-types` lists; the configured default when missing or empty"
+    )
+    runbook: str | None = Field(
+        default=None,
+        description="Where its runbook is: https, on an allowed domain",
+        json_schema_extra={"maxLength": LONGEST_URL, "pattern": r"^(https://[!-\[\]-~]+)?$"},
+    )
+    mcp: SelectionIn | None = Field(
+        default=None, description="The tools to use instead of the configured ones: at least one server or native tool"
+    )
     mcp_selection: SelectionIn | None = Field(default=None, description="Another name of `mcp`; send one of them")
     slack_message_fingerprint: str | None = Field(
         default=None, max_length=_LONGEST_FINGERPRINT, description="Text by which the alert's Slack message is found"

@@ -9,11 +9,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from midwatch import __version__
 from midwatch.api.author import Proxies
 from midwatch.api.border import BODY_SECONDS, Border
+from midwatch.api.description import ABOUT, ANYWHERE, DescribedApp, name_operation
 from midwatch.api.errors import LastResort, install_error_handlers
-from midwatch.api.routes import alerts, docs, health, lists, sessions, system, traces
-from midwatch.api.schemas import ErrorOut
+from midwatch.api.origins import Origins
+from midwatch.api.routes import alerts, docs, health, lists, pages, sessions, system, traces
 from midwatch.api.state import State
-from midwatch.api.websocket import WRITE_SECONDS, FeedSocket
+from midwatch.api.websocket import MOST_CONNECTIONS, WRITE_SECONDS, FeedSocket
 from midwatch.config.env import Network
 
 
@@ -24,22 +25,29 @@ def create_app(
     proxies: Collection[Network] = (),
     body_seconds: float = BODY_SECONDS,
     write_seconds: float = WRITE_SECONDS,
+    most_connections: int = MOST_CONNECTIONS,
 ) -> FastAPI:
-    app = FastAPI(
+    app = DescribedApp(
         title="Midwatch",
+        description=ABOUT,
         version=__version__,
         # Both pages load their scripts from a public network; ours is at /api/docs.
         docs_url=None,
         redoc_url=None,
-        responses={"default": {"model": ErrorOut, "description": "Not done, and why"}},
+        # A redirect has no body of our shape and is not followed by programs that post.
+        redirect_slashes=False,
+        responses=ANYWHERE,
+        generate_unique_id_function=name_operation,
     )
     app.add_middleware(StateOf, state={**state, "proxies": Proxies(tuple(proxies))})
     app.add_middleware(LastResort)
-    app.add_middleware(Border, hosts=hosts, body_seconds=body_seconds)
+    origins = Origins.from_system(state["config"].system)
+    app.add_middleware(Border, hosts=hosts, origins=origins, body_seconds=body_seconds)
     install_error_handlers(app)
-    for module in (alerts, lists, sessions, traces, system, health, docs):
+    for module in (alerts, lists, sessions, traces, system, health, docs, pages):
         app.include_router(module.router)
-    app.router.routes.append(WebSocketRoute("/api/v1/ws", FeedSocket(write_seconds=write_seconds)))
+    feed = FeedSocket(write_seconds=write_seconds, most_connections=most_connections)
+    app.router.routes.append(WebSocketRoute("/api/v1/ws", feed))
     return app
 
 

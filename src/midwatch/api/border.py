@@ -15,12 +15,15 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from midwatch.api.origins import Origins, RawHeaders, answer_preflight
+
 BODY_LIMIT = 2 * 1024 * 1024
 BODY_SECONDS = 30.0
 """In which a request must have delivered its body."""
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _AUTHORITY = re.compile(r"(?:\[(?P<address>[0-9a-f:.]+)\]|(?P<name>[0-9a-z._-]+))(?::[0-9]{1,5})?")
+_PAGES = re.compile(r"/|/sessions/[^/]+|/api/docs")
 _TOO_LARGE = f"a body may have {BODY_LIMIT} bytes"
 _SECURITY_HEADERS = (
     (b"x-content-type-options", b"nosniff"),
@@ -28,6 +31,7 @@ _SECURITY_HEADERS = (
     (b"referrer-policy", b"no-referrer"),
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
 )
+_NO_ORIGINS = Origins()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +44,16 @@ class _Rejection:
 class Border:
     """ASGI middleware. `hosts` are the names beyond loopback under which this service may be addressed."""
 
-    def __init__(self, app: ASGIApp, *, hosts: Collection[str] = (), body_seconds: float = BODY_SECONDS) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        hosts: Collection[str] = (),
+        origins: Origins = _NO_ORIGINS,
+        body_seconds: float = BODY_SECONDS,
+    ) -> None:
         self._app = app
+        self._origins = origins
         self._body_seconds = body_seconds
         self._names = {_name_in(host.lower()) or host.lower() for host in hosts} - LOOPBACK
         self._hosts = LOOPBACK | self._names
@@ -50,15 +62,23 @@ class Border:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
+        headers = Headers(scope=scope)
         if scope["type"] == "http":
-            send = _with_security_headers(send)
-        rejection = self._examine(scope, Headers(scope=scope))
+            send = _with_headers(send, (*_SECURITY_HEADERS, *self._origins.permit(_origin_in(headers))))
+        rejection = self._examine(scope, headers)
         if rejection is None:
-            await self._app(scope, self._meter(scope, receive), send)
+            await self._pass(scope, headers)(scope, self._meter(scope, receive), send)
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008, "reason": rejection.message})
         else:
             await answer_error(rejection.status, code=rejection.code, message=rejection.message)(scope, receive, send)
+
+    def _pass(self, scope: Scope, headers: Headers) -> ASGIApp:
+        preflight = scope["type"] == "http" and scope["method"] == "OPTIONS" and self._is_dashboard(headers)
+        return (answer_preflight(headers) if preflight else None) or self._app
+
+    def _is_dashboard(self, headers: Headers) -> bool:
+        return (origin := _origin_in(headers)) is not None and self._origins.may_ask(origin)
 
     def _meter(self, scope: Scope, receive: Receive) -> Receive:
         return _Metered(receive, self._body_seconds) if scope["type"] == "http" else receive
@@ -68,22 +88,41 @@ class Border:
         if _name_in(host) not in self._hosts:
             message = "this service does not answer to the name in Host; --allow-host adds a name"
             return _Rejection(HTTPStatus.MISDIRECTED_REQUEST, "unknown_host", message)
-        if not self._may_ask(headers, host):
+        if not self._may_ask(headers, host, listens=scope["type"] == "websocket") and not _is_visit(scope, headers):
             message = "a page of another origin may not use this service"
             return _Rejection(HTTPStatus.FORBIDDEN, "foreign_origin", message)
         if scope["type"] == "http" and scope["method"] not in _READING:
             return _examine_body(headers)
         return None
 
-    def _may_ask(self, headers: Headers, host: str) -> bool:
+    def _may_ask(self, headers: Headers, host: str, *, listens: bool) -> bool:
         """On loopback every port is another program: only pages of our own may ask. Names were given to us by hand."""
+        origin = _origin_in(headers)
+        if origin is not None and (self._origins.may_listen if listens else self._origins.may_ask)(origin):
+            return True
         if headers.get("sec-fetch-site") == "cross-site":
             return False
-        origin = headers.get("origin")
         if origin is None:
             return True
-        authority = origin.lower().partition("://")[2]
+        authority = origin.partition("://")[2]
         return authority == host or _name_in(authority) in self._names
+
+
+def _is_visit(scope: Scope, headers: Headers) -> bool:
+    """Somebody follows a link to a page of ours. The page that holds the link sees nothing of what is shown."""
+    return (
+        scope["type"] == "http"
+        and scope["method"] == "GET"
+        and "origin" not in headers
+        and headers.get("sec-fetch-mode") == "navigate"
+        and headers.get("sec-fetch-dest") == "document"
+        and _PAGES.fullmatch(scope["path"]) is not None
+    )
+
+
+def _origin_in(headers: Headers) -> str | None:
+    origin = headers.get("origin")
+    return None if origin is None else origin.lower()
 
 
 def _name_in(authority: str) -> str | None:
@@ -105,10 +144,10 @@ def _examine_body(headers: Headers) -> _Rejection | None:
     return None
 
 
-def _with_security_headers(send: Send) -> Send:
+def _with_headers(send: Send, headers: RawHeaders) -> Send:
     async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
-            message["headers"] = [*message.get("headers", ()), *_SECURITY_HEADERS]
+            message["headers"] = [*message.get("headers", ()), *headers]
         await send(message)
 
     return send_with_headers

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
+from midwatch.api.costs import CostCompleteness, CostEstimationEnabled, EstimatedCost, UnpricedCount
 from midwatch.domain.session import SessionStatus
 from midwatch.store.lists import ActiveSessions, Listing, SessionPage
 
@@ -30,12 +31,15 @@ class SessionItem(BaseModel):
     failed_stages: int
     has_parallel_stages: bool
     has_sub_agents: bool
-    provider_fallback_count: int
+    provider_fallback_count: int = Field(description="How often a provider gave way to another")
     llm_interaction_count: int
     mcp_interaction_count: int
     input_tokens: int
     output_tokens: int
     total_tokens: int
+    estimated_cost_usd: EstimatedCost
+    cost_completeness: CostCompleteness
+    unpriced_interaction_count: UnpricedCount
     chat_message_count: int
     matched_in_content: bool = Field(description="The search was answered by the timeline alone")
 
@@ -51,10 +55,10 @@ class Pagination(BaseModel):
 class SessionsOut(BaseModel):
     sessions: list[SessionItem]
     pagination: Pagination
-    cost_estimation_enabled: bool = False
+    cost_estimation_enabled: CostEstimationEnabled
 
     @classmethod
-    def from_page(cls, page: SessionPage, listing: Listing) -> Self:
+    def from_page(cls, page: SessionPage, listing: Listing, *, priced: bool) -> Self:
         return cls(
             sessions=[SessionItem.model_validate(dict(row)) for row in page.rows],
             pagination=Pagination(
@@ -64,6 +68,7 @@ class SessionsOut(BaseModel):
                 total_items=page.total,
                 total_is_capped=page.is_capped,
             ),
+            cost_estimation_enabled=priced,
         )
 
 

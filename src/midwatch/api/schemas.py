@@ -5,7 +5,9 @@ from typing import Any, Literal, Self
 from uuid import UUID
 
 from pydantic import BaseModel, Field
+from pydantic.json_schema import SkipJsonSchema
 
+from midwatch.api.costs import CostCompleteness, CostEstimationEnabled, EstimatedCost, UnpricedCount
 from midwatch.domain.runbook import without_query
 from midwatch.domain.session import SessionStatus, WorkStatus
 from midwatch.store.driver import Row
@@ -14,9 +16,9 @@ from midwatch.store.readings import SessionReading
 
 class ErrorOut(BaseModel):
     message: str = Field(description="What is wrong, in a sentence")
-    code: str | None = Field(default=None, description="Stable; programs branch on it")
-    field: str | None = Field(default=None, description="The field it is about")
-    allowed: list[str] | None = Field(default=None, description="What the field may be")
+    code: str = Field(description="Stable; programs branch on it")
+    field: str | SkipJsonSchema[None] = Field(default=None, description="The field it is about")
+    allowed: list[str] | SkipJsonSchema[None] = Field(default=None, description="What the field may be")
 
 
 class CancelOut(BaseModel):
@@ -42,6 +44,15 @@ class ExecutionOut(BaseModel):
     total_tokens: int
     llm_interaction_count: int
     mcp_interaction_count: int
+    estimated_cost_usd: EstimatedCost
+    cost_completeness: CostCompleteness
+    unpriced_interaction_count: UnpricedCount
+    original_llm_provider: str | None = Field(description="The one it began with; null when that never changed")
+    original_llm_backend: str | None = Field(description="Of the provider it began with")
+    original_model_name: str | None = Field(description="Of the provider it began with")
+    fallback_reason: str | None = Field(description="Why the provider changed last, in words of the one that gave way")
+    fallback_error_code: str | None = Field(description="Why the provider changed last; programs branch on it")
+    fallback_attempt: int | None = Field(description="How often the provider has changed")
 
     @classmethod
     def from_row(cls, row: dict[str, Any]) -> Self:
@@ -92,7 +103,10 @@ class SessionOut(BaseModel):
     chat_id: UUID | None
     chat_message_count: int
     has_parallel_stages: bool
-    cost_estimation_enabled: bool = False
+    cost_estimation_enabled: CostEstimationEnabled
+    estimated_cost_usd: EstimatedCost
+    cost_completeness: CostCompleteness
+    unpriced_interaction_count: UnpricedCount
     total_stages: int
     completed_stages: int
     failed_stages: int
@@ -104,7 +118,7 @@ class SessionOut(BaseModel):
     stages: list[StageOut]
 
     @classmethod
-    def from_reading(cls, reading: SessionReading) -> Self:
+    def from_reading(cls, reading: SessionReading, *, priced: bool) -> Self:
         stages = [_stage(row, reading) for row in reading.stages]
         executions = [execution for stage in stages for execution in stage.executions]
         runbook = reading.session["runbook_url"]
@@ -114,6 +128,7 @@ class SessionOut(BaseModel):
                 "id": reading.session["session_id"],
                 "runbook_url": runbook and without_query(runbook),
                 "resumed_at": list(reading.resumed_at),
+                "cost_estimation_enabled": priced,
                 "has_parallel_stages": any(stage.parallel_type is not None for stage in stages),
                 "completed_stages": sum(stage.status is WorkStatus.COMPLETED for stage in stages),
                 "failed_stages": sum(stage.status is WorkStatus.FAILED for stage in stages),
@@ -157,16 +172,21 @@ class SessionSummaryOut(BaseModel):
     input_tokens: int
     output_tokens: int
     total_tokens: int
+    cost_estimation_enabled: CostEstimationEnabled
+    estimated_cost_usd: EstimatedCost
+    cost_completeness: CostCompleteness
+    unpriced_interaction_count: UnpricedCount
     total_duration_ms: int | None
     chain_statistics: ChainStatistics
 
     @classmethod
-    def from_row(cls, row: Row) -> Self:
+    def from_row(cls, row: Row, *, priced: bool) -> Self:
         return cls.model_validate(
             dict(row)
             | {
                 "total_interactions": row["llm_interactions"] + row["mcp_interactions"],
                 "total_tokens": row["input_tokens"] + row["output_tokens"],
+                "cost_estimation_enabled": priced,
                 "chain_statistics": dict(row),
             }
         )

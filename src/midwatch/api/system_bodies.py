@@ -1,5 +1,6 @@
 """What the service says of itself and of its configuration, in the names of the wire."""
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any, Self
 from uuid import UUID
@@ -68,17 +69,21 @@ class McpServersOut(BaseModel):
 
 
 class NativeToolsOut(BaseModel):
-    """None of the providers of this version has any."""
+    """What a Google model may do by itself; other models have nothing of the kind."""
 
-    google_search: bool = False
-    code_execution: bool = False
-    url_context: bool = False
+    google_search: bool = Field(description="Search the web")
+    code_execution: bool = Field(description="Run Python in the provider's sandbox")
+    url_context: bool = Field(description="Read pages by their address")
+
+    @classmethod
+    def from_names(cls, names: Collection[str]) -> Self:
+        return cls.model_validate({name: name in names for name in cls.model_fields})
 
 
 class DefaultToolsOut(BaseModel):
     alert_type: str | None
     mcp_servers: list[str]
-    native_tools: NativeToolsOut = NativeToolsOut()
+    native_tools: NativeToolsOut
 
 
 class ConfigOut(BaseModel):

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, Self
 from uuid import UUID
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from midwatch.kit import json
 from midwatch.store.driver import Row
@@ -20,6 +20,7 @@ class LlmItem(BaseModel):
     input_tokens: int | None
     output_tokens: int | None
     total_tokens: int | None
+    estimated_cost_usd: float | None = Field(description="US dollars; null when nobody knows the price")
     duration_ms: int | None
     error_message: str | None
     created_at: datetime

@@ -22,6 +22,8 @@ from midwatch.store.engine import Store
 from midwatch.store.readings import session_exists
 from midwatch.timeline.hub import FeedItem, Hub, Overflow, Subscription
 
+MOST_CONNECTIONS = 2_000
+"""To one replica: each holds a descriptor, and a buffer when it reads slowly."""
 MOST_SUBSCRIPTIONS = 100
 LARGEST_REQUEST = 4_096
 MOST_ERRORS = 50
@@ -30,6 +32,7 @@ _ALL_SESSIONS = "sessions"
 _LONGEST_NAME = 100
 _LAST_EVENT = 2**63 - 1
 _POLICY_VIOLATION = 1008
+_TRY_AGAIN_LATER = 1013
 
 log = structlog.get_logger()
 
@@ -40,14 +43,27 @@ class FeedSocket:
     It speaks ASGI itself: a feed is one text sent to many, and every layer between would be paid for each of them.
     """
 
-    def __init__(self, *, write_seconds: float = WRITE_SECONDS) -> None:
+    def __init__(self, *, write_seconds: float = WRITE_SECONDS, most_connections: int = MOST_CONNECTIONS) -> None:
         self._write_seconds = write_seconds
+        self._most_connections = most_connections
+        self._connections = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        state = scope["state"]
         if (await receive())["type"] != "websocket.connect":
             return
         await send({"type": "websocket.accept"})
+        if self._connections >= self._most_connections:
+            log.warning("websocket_refused", connections=self._connections)
+            await send({"type": "websocket.close", "code": _TRY_AGAIN_LATER, "reason": "too many connections"})
+            return
+        self._connections += 1
+        try:
+            await self._serve(scope, receive, send)
+        finally:
+            self._connections -= 1
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        state = scope["state"]
         try:
             async with asyncio.TaskGroup() as tasks:
                 connection = _Connection(

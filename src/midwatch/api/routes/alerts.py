@@ -8,6 +8,7 @@ from fastapi import APIRouter, Request
 from midwatch.api.alert_bodies import AlertAccepted, AlertIn
 from midwatch.api.author import read_author
 from midwatch.api.body import StrictJsonRoute
+from midwatch.api.description import WITH_BODY, refusals
 from midwatch.domain.errors import Invalid
 from midwatch.intake.submit_alert import Alert, Intake
 
@@ -16,7 +17,8 @@ _KEY_PARAMETER: dict[str, Any] = {
     "name": _KEY_HEADER,
     "in": "header",
     "required": False,
-    "schema": {"type": "string", "minLength": 1, "maxLength": 255},
+    # Spaces around the value of a header are not part of it.
+    "schema": {"type": "string", "maxLength": 255, "pattern": "^[!-~]([ -~]*[!-~])?$"},
     "description": "Sent again with the same request, it leads to the same session; printable ASCII characters",
 }
 
@@ -24,8 +26,18 @@ router = APIRouter(prefix="/api/v1", route_class=StrictJsonRoute)
 
 
 # The way in is the one that must keep up with a storm of alerts: what is needed is taken from the request by hand.
-@router.post("/alerts", status_code=HTTPStatus.ACCEPTED, openapi_extra={"parameters": [_KEY_PARAMETER]})
+@router.post(
+    "/alerts",
+    status_code=HTTPStatus.ACCEPTED,
+    summary="Submit an alert",
+    responses=refusals(400, 408, 409, 503) | WITH_BODY,
+    openapi_extra={"parameters": [_KEY_PARAMETER]},
+)
 async def submit_alert(alert: AlertIn, request: Request) -> AlertAccepted:
+    """Stores the alert and answers at once; agents investigate it as soon as one is free. Follow the session by its id.
+
+    A 503 leaves open whether it was stored: send it again with the same Idempotency-Key.
+    """
     intake: Intake = request.state.intake
     acceptance = await intake.accept(
         Alert(

@@ -1,6 +1,7 @@
 """A page that lists what can be asked, for people without tools. It loads nothing from anywhere."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from typing import Any
 
@@ -8,6 +9,8 @@ from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse
 
 router = APIRouter()
+
+_QUOTED = re.compile(r"`([^`]+)`")
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -25,8 +28,9 @@ p, ul {{ margin: .25rem 0; }}
 <body>
 <main>
 <h1>{title} {version}</h1>
-<p>Every path, with what it takes. Programs read <a href="/openapi.json">/openapi.json</a>, which also has the bodies.
-Errors come as <code>{{"message", "code", "field", "allowed"}}</code>.</p>
+{about}
+<p>Below is every path, with what it takes and what it may answer. Programs read
+<a href="/openapi.json">/openapi.json</a>, which also has the bodies.</p>
 {operations}
 </main>
 </body>
@@ -37,26 +41,41 @@ Errors come as <code>{{"message", "code", "field", "allowed"}}</code>.</p>
 @router.get("/api/docs", include_in_schema=False)
 async def show_docs(request: Request) -> HTMLResponse:
     schema: Mapping[str, Any] = request.app.openapi()
-    about = schema["info"]
-    operations = "\n".join(_render_operations(schema["paths"]))
+    info = schema["info"]
     return HTMLResponse(
-        _PAGE.format(title=escape(about["title"]), version=escape(about["version"]), operations=operations)
+        _PAGE.format(
+            title=escape(info["title"]),
+            version=escape(info["version"]),
+            about="\n".join(_render_text(info["description"])),
+            operations="\n".join(_render_operations(schema["paths"])),
+        )
     )
+
+
+def _render_text(text: str) -> Iterator[str]:
+    for paragraph in text.strip().split("\n\n"):
+        yield f"<p>{_quote(paragraph)}</p>"
+
+
+def _quote(text: str) -> str:
+    return _QUOTED.sub(r"<code>\1</code>", escape(text))
 
 
 def _render_operations(paths: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     for path, methods in paths.items():
         for method, operation in methods.items():
             yield f"<h2><code>{method.upper()} {escape(path)}</code></h2>"
-            yield f"<p>{escape(operation.get('description') or operation['summary'])}</p>"
-            yield from _render_parameters(operation.get("parameters", ()))
+            yield from _render_text(f"{operation['summary']}. {operation.get('description', '')}")
+            yield from _render_list(
+                (parameter["name"], f"({parameter['in']}) {parameter.get('description', '')}")
+                for parameter in operation.get("parameters", ())
+            )
+            yield from _render_list(
+                (status, answer["description"]) for status, answer in operation["responses"].items()
+            )
 
 
-def _render_parameters(parameters: Any) -> Iterator[str]:
-    items = [
-        f"<li><code>{escape(parameter['name'])}</code> ({escape(parameter['in'])}) "
-        f"{escape(parameter.get('description', ''))}</li>"
-        for parameter in parameters
-    ]
-    if items:
-        yield "<ul>" + "".join(items) + "</ul>"
+def _render_list(items: Iterable[tuple[str, str]]) -> Iterator[str]:
+    shown = "".join(f"<li><code>{escape(name)}</code> {_quote(text)}</li>" for name, text in items)
+    if shown:
+        yield f"<ul>{shown}</ul>"

@@ -15,12 +15,17 @@ from midwatch.store.engine import Store
 
 # Well under what a probe waits for: a database that hangs must look unhealthy, not silent.
 _PATIENCE = 2.0
+_SICK = "The database does not answer"
+_UNREADY = "Alerts should be sent elsewhere; the checks say why"
 
 router = APIRouter()
 
 
-@router.get("/health")
+@router.get(
+    "/health", summary="Show whether this replica is well", responses={503: {"model": HealthOut, "description": _SICK}}
+)
 async def show_health(store: TheStore, worker: TheWorker, response: Response) -> HealthOut:
+    """Degraded is still a 200: alerts are accepted, and wait while nobody works on them."""
     database, pool = await _check_database(store), _check_workers(worker)
     if database.status == "unhealthy":
         response.status_code = HTTPStatus.SERVICE_UNAVAILABLE
@@ -30,9 +35,11 @@ async def show_health(store: TheStore, worker: TheWorker, response: Response) ->
     return HealthOut(status=status, version=__version__, checks=HealthChecks(database=database, worker_pool=pool))
 
 
-@router.get("/ready")
+@router.get(
+    "/ready", summary="Show whether to send alerts here", responses={503: {"model": ReadyOut, "description": _UNREADY}}
+)
 async def show_readiness(store: TheStore, worker: TheWorker, response: Response) -> ReadyOut:
-    """Whether alerts should be sent here: the database answers, somebody works, and nobody is stopping us."""
+    """For whoever spreads the load: the database answers, somebody works, and nobody is stopping us."""
     database, pool = await _check_database(store), _check_workers(worker)
     ready = database.status == "healthy" and worker.live_slots > 0 and not worker.is_stopping
     if not ready:

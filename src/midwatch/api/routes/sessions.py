@@ -5,8 +5,10 @@ from uuid import UUID
 
 from fastapi import APIRouter
 
+from midwatch.api.description import WITH_BODY, refusals
 from midwatch.api.schemas import CancelOut, SessionOut, SessionStatusOut, SessionSummaryOut
-from midwatch.api.state import TheFlusher, TheStore
+from midwatch.api.state import TheConfig, TheFlusher, TheStore
+from midwatch.api.timeline_bodies import TimelineEntry
 from midwatch.domain.errors import NotFound
 from midwatch.domain.session import SessionStatus
 from midwatch.intake.cancel_session import cancel_session
@@ -14,21 +16,22 @@ from midwatch.store.feed import read_live_texts, read_timeline
 from midwatch.store.readings import read_session, read_session_statistics, read_session_status, session_exists
 from midwatch.timeline.render import render_live_text, render_timeline_entry
 
-router = APIRouter(prefix="/api/v1/sessions")
+router = APIRouter(prefix="/api/v1/sessions", responses=refusals(400, 404, 503))
 
 
-@router.get("/{session_id}")
-async def show_session(session_id: UUID, store: TheStore) -> SessionOut:
+@router.get("/{session_id}", summary="Show a session")
+async def show_session(session_id: UUID, store: TheStore, config: TheConfig) -> SessionOut:
+    """All of it but its timeline: the alert, the analysis, and its stages with their executions."""
     async with store.connect() as tx:
         reading = await read_session(tx, session_id)
     if reading is None:
         raise NotFound("session", session_id)
-    return SessionOut.from_reading(reading)
+    return SessionOut.from_reading(reading, priced=config.system.cost_estimation.enabled)
 
 
-@router.get("/{session_id}/status")
-async def show_status(session_id: UUID, store: TheStore) -> SessionStatusOut:
-    """Little and cheap, for whoever waits for the end."""
+@router.get("/{session_id}/status", summary="Show how a session stands")
+async def show_session_status(session_id: UUID, store: TheStore) -> SessionStatusOut:
+    """Little and cheap, for whoever waits for the end: its status, and the analysis once there is one."""
     async with store.connect() as tx:
         row = await read_session_status(tx, session_id)
     if row is None:
@@ -36,17 +39,22 @@ async def show_status(session_id: UUID, store: TheStore) -> SessionStatusOut:
     return SessionStatusOut.model_validate(dict(row))
 
 
-@router.get("/{session_id}/summary")
-async def show_summary(session_id: UUID, store: TheStore) -> SessionSummaryOut:
-    """The session in numbers."""
+@router.get("/{session_id}/summary", summary="Show a session in numbers")
+async def show_session_summary(session_id: UUID, store: TheStore, config: TheConfig) -> SessionSummaryOut:
+    """How many interactions it took, how many tokens, how many stages, how long, and what it cost."""
     async with store.connect() as tx:
         row = await read_session_statistics(tx, session_id)
     if row is None:
         raise NotFound("session", session_id)
-    return SessionSummaryOut.from_row(row)
+    return SessionSummaryOut.from_row(row, priced=config.system.cost_estimation.enabled)
 
 
-@router.get("/{session_id}/timeline")
+@router.get(
+    "/{session_id}/timeline",
+    summary="Show what happened in a session",
+    response_model=list[TimelineEntry],
+    response_model_exclude_unset=True,
+)
 async def show_timeline(session_id: UUID, store: TheStore) -> list[dict[str, Any]]:
     """What happened, in order; streams that run now come last."""
     async with store.connect() as tx:
@@ -57,11 +65,20 @@ async def show_timeline(session_id: UUID, store: TheStore) -> list[dict[str, Any
         entries = await read_timeline(tx, session_id)
     finished = {row["event_id"] for row in entries}
     running = [row for row in live if row["event_id"] not in finished]
-    return [render_timeline_entry(row) for row in entries] + [render_live_text(row, session_id) for row in running]
+    place = entries[-1]["sequence_number"] + 1 if entries else 1
+    return [render_timeline_entry(row) for row in entries] + [
+        render_live_text(row, session_id, sequence_number=number) for number, row in enumerate(running, start=place)
+    ]
 
 
-@router.post("/{session_id}/cancel")
+@router.post(
+    "/{session_id}/cancel",
+    summary="Cancel a session",
+    operation_id="cancel_session",
+    responses=refusals(409) | WITH_BODY,
+)
 async def cancel(session_id: UUID, store: TheStore, flusher: TheFlusher) -> CancelOut:
+    """At once when it waits; one that runs ends when its worker has seen it. One that has ended cannot be cancelled."""
     status = await cancel_session(store, flusher, session_id)
     message = "Session cancelled" if status is SessionStatus.CANCELLED else "Session is being cancelled"
     return CancelOut(session_id=session_id, status=status, message=message)

@@ -4,6 +4,7 @@ from uuid import UUID
 
 from fastapi import APIRouter
 
+from midwatch.api.description import refusals
 from midwatch.api.state import TheStore
 from midwatch.api.trace_bodies import LlmDetail, McpDetail, TraceOut
 from midwatch.domain.errors import NotFound
@@ -11,17 +12,18 @@ from midwatch.store.driver import Tx
 from midwatch.store.readings import session_exists
 from midwatch.store.traces import read_llm_interaction, read_mcp_interaction, read_trace
 
-router = APIRouter(prefix="/api/v1/sessions/{session_id}/trace")
+router = APIRouter(prefix="/api/v1/sessions/{session_id}/trace", responses=refusals(400, 404, 503))
 
 
-@router.get("")
+@router.get("", summary="List the interactions of a session")
 async def show_trace(session_id: UUID, store: TheStore) -> TraceOut:
+    """Every call of a model and of a tool, by stage and execution, without what was said in it."""
     async with store.connect() as tx:
         await _check_session(tx, session_id)
         return TraceOut.from_trace(await read_trace(tx, session_id))
 
 
-@router.get("/llm/{interaction_id}")
+@router.get("/llm/{interaction_id}", summary="Show one call of a model")
 async def show_llm_interaction(session_id: UUID, interaction_id: UUID, store: TheStore) -> LlmDetail:
     """One call of a model, with the conversation as it was sent."""
     async with store.connect() as tx:
@@ -32,8 +34,9 @@ async def show_llm_interaction(session_id: UUID, interaction_id: UUID, store: Th
     return LlmDetail.from_reading(reading)
 
 
-@router.get("/mcp/{interaction_id}")
+@router.get("/mcp/{interaction_id}", summary="Show one call of a tool")
 async def show_mcp_interaction(session_id: UUID, interaction_id: UUID, store: TheStore) -> McpDetail:
+    """One call of a tool with its arguments and its result, or one listing of a server's tools."""
     async with store.connect() as tx:
         await _check_session(tx, session_id)
         row = await read_mcp_interaction(tx, session_id, interaction_id)

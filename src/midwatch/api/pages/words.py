@@ -1,0 +1,56 @@
+"""Values as people read them. Pure."""
+
+import re
+from datetime import datetime
+
+from midwatch.domain.timeline import TimelineType
+
+_LONGEST_LINE = 160
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400
+_TELLING = re.compile(r"\w")
+_TITLES: dict[str, str] = {
+    TimelineType.LLM_THINKING: "Thinking",
+    TimelineType.LLM_RESPONSE: "Model",
+    TimelineType.LLM_TOOL_CALL: "Tool call",
+    TimelineType.MCP_TOOL_SUMMARY: "Summary of a tool's answer",
+    TimelineType.TOOL_REFUSED: "Refused by the gate",
+    TimelineType.SESSION_RESUMED: "Went on after an interruption",
+}
+
+
+def first_line(text: str) -> str:
+    """The first that says anything: a brace alone, as JSON begins, does not."""
+    line = next((line.strip() for line in text.splitlines() if _TELLING.search(line)), "(empty)")
+    return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…"
+
+
+def say_age(moment: datetime, now: datetime) -> str:
+    seconds = max(0, int((now - moment).total_seconds()))
+    for size, word in ((_DAY, "day"), (_HOUR, "hour"), (_MINUTE, "minute")):
+        if seconds >= size:
+            number = seconds // size
+            return f"{number} {word}{'' if number == 1 else 's'} ago"
+    return "just now"
+
+
+def say_duration(milliseconds: int | None) -> str:
+    if milliseconds is None:
+        return "not started"
+    seconds = milliseconds / 1000
+    if seconds < _MINUTE:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(int(seconds), _MINUTE)
+    return f"{minutes} min {rest} s" if minutes < _MINUTE else f"{minutes // _MINUTE} h {minutes % _MINUTE} min"
+
+
+def say_status(status: str) -> str:
+    return status.replace("_", " ")
+
+
+def say_type(event_type: str) -> str:
+    return _TITLES.get(event_type) or event_type.replace("_", " ").capitalize()
+
+
+def cut(text: str, limit: int) -> str:
+    hidden = len(text) - limit
+    return text if hidden <= 0 else f"{text[:limit]}\n[… {hidden} more characters are in the JSON]"
