@@ -14,6 +14,7 @@ from benchmarks.lists import ListFigures, measure_lists
 from benchmarks.loop import LoopFigures, list_workloads, measure_loop
 from benchmarks.replica import open_database, temporary_folder
 from benchmarks.report import render_report
+from benchmarks.startup import measure_startup
 from benchmarks.storage import THINKING, StorageFigures, measure_storage
 from benchmarks.workload import serve_model, write_config
 from midwatch.telemetry.logs import configure_logs
@@ -29,6 +30,9 @@ FastAPI route that only inserts the same rows, each in a process of its own: med
 
 Feed: the replica is in this process, its 500 clients in another. The floor is uvicorn alone, whose connections wait for
 the same text and send it.
+
+Start: whole processes, started one after another: `--help` beside a Python that does nothing, `serve` beside a Python
+that imports what every such service imports.
 """
 
 
@@ -50,6 +54,7 @@ def main(*, quick: bool) -> None:
     click.echo(_METHOD.format(rounds=rounds))
     with temporary_folder() as folder:
         figures = asyncio.run(_measure(folder, rounds=rounds, claims=claims, reads=reads))
+        startup = measure_startup(folder, folder / "empty-home", rounds=rounds)
     checks = [
         *figures.loop.checks,
         *figures.storage.checks,
@@ -57,10 +62,10 @@ def main(*, quick: bool) -> None:
         *figures.intake.checks,
         *figures.lists.checks,
         *figures.feed.checks,
+        *startup.checks,
     ]
-    click.echo(
-        render_report(checks, [*figures.loop.notes, *figures.claims.notes, *figures.intake.notes, *figures.feed.notes])
-    )
+    measured = (figures.loop, figures.claims, figures.intake, figures.feed, startup)
+    click.echo(render_report(checks, [note for each in measured for note in each.notes]))
     sys.exit(0 if all(check.is_met for check in checks) else 1)
 
 

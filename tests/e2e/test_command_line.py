@@ -2,14 +2,13 @@
 
 import asyncio
 import os
-import shutil
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
 from asyncio.subprocess import DEVNULL, Process
-from collections.abc import AsyncGenerator, Generator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,13 +23,15 @@ import pytest
 from midwatch import __version__
 from midwatch.kit import json
 from midwatch.llm.scripted import ScriptedCall, ScriptedTurn
+from tests.api.edge import CONCLUSION
+from tests.api.edge import write_config as write_script
 from tests.fakes.mcp_process import FAKE_SERVER
 from tests.fakes.openai_server import by_turn
 from tests.fakes.openai_server import serve as serve_model
 from tests.fakes.processes import is_dead_soon
+from tests.programs import PROGRAM, make_environ
 from tests.waiting import eventually
 
-PROGRAM = Path(sys.executable).with_name("midwatch")
 PLAIN_USER = 65534 if os.geteuid() == 0 else None
 """Root is stopped by nothing, so what users must not do is tried as nobody."""
 NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -38,19 +39,11 @@ SECRET = "hunter2-of-the-night-watch"
 
 
 @pytest.fixture
-def home() -> Generator[Path]:
-    """A place for the database that another user may enter, as pytest's own folders are not when root runs them."""
-    folder = Path(tempfile.mkdtemp(prefix="midwatch-tests-"))
-    folder.chmod(0o755)
-    try:
-        yield folder / "home"
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def make_environ(home: Path, extra: Mapping[str, str]) -> dict[str, str]:
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
-    return {**kept, "MIDWATCH_HOME": str(home), "LOG_FORMAT": "json", **extra}
+def config(tmp_path: Path) -> Path:
+    """A model that plays a script."""
+    look = {"text": "I look.", "calls": [{"name": "deck.lookup", "arguments": {"key": "a"}}]}
+    write_script(tmp_path, turns=[look, CONCLUSION])
+    return tmp_path
 
 
 def run(*arguments: str, home: Path, **environ: str) -> subprocess.CompletedProcess[str]:
@@ -155,12 +148,12 @@ def write_config(folder: Path, *, base_url: str = "http://127.0.0.1:1/v1", **ser
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--help"], ["serve", "midwatch serve --example"]),
+        (["--help"], ["serve", "midwatch demo"]),
         (["-h"], ["Serve the API and investigate alerts."]),
         (
             ["serve", "--help"],
             [
-                *("--config-dir", "--example", "--host", "--port", "--allow-host", "--no-authentication"),
+                *("--config-dir", "--host", "--port", "--allow-host", "--no-authentication"),
                 *("DATABASE_URL", "MIDWATCH_HOME", "Exit status"),
             ],
         ),
@@ -173,13 +166,6 @@ def test_help_fits_a_terminal_and_names_everything(arguments: list[str], words: 
     assert all(word in result.stdout for word in words)
     assert max(len(line) for line in result.stdout.splitlines()) <= 80
     assert "..." not in result.stdout.partition("Commands:")[2]
-
-
-def test_without_a_configuration_it_says_what_to_give(home: Path) -> None:
-    result = run("serve", home=home)
-    assert_one_sentence(
-        result, status=2, words="give --config-dir DIR or set CONFIG_DIR, or look around with --example"
-    )
 
 
 def test_a_configuration_is_refused_with_everything_that_is_wrong_in_it(home: Path, tmp_path: Path) -> None:
@@ -195,34 +181,34 @@ def test_a_configuration_is_refused_with_everything_that_is_wrong_in_it(home: Pa
     assert not home.exists()
 
 
-def test_a_port_in_use_costs_a_sentence_and_starts_nothing(home: Path) -> None:
+def test_a_port_in_use_costs_a_sentence_and_starts_nothing(home: Path, config: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        result = run("serve", "--example", "--port", str(port), home=home)
+        result = run("serve", "--config-dir", str(config), "--port", str(port), home=home)
     words = f"cannot listen on 127.0.0.1 port {port}: Address already in use; choose another with --port"
-    assert_one_sentence(result, status=1, words=words)
+    assert_one_sentence(result, status=2, words=words)
     assert not home.exists()
 
 
-def test_an_address_that_others_reach_needs_an_explicit_word(home: Path) -> None:
-    result = run("serve", "--example", "--host", "0.0.0.0", "--port", "0", home=home)
+def test_an_address_that_others_reach_needs_an_explicit_word(home: Path, config: Path) -> None:
+    result = run("serve", "--config-dir", str(config), "--host", "0.0.0.0", "--port", "0", home=home)
     assert_one_sentence(result, status=2, words="other machines can reach 0.0.0.0")
     assert "--no-authentication" in result.stderr
     assert not home.exists()
 
 
-def test_a_trusted_proxy_must_be_a_network(home: Path) -> None:
-    given = run("serve", "--example", "--trusted-proxy", "proxy.example", home=home)
+def test_a_trusted_proxy_must_be_a_network(home: Path, config: Path) -> None:
+    given = run("serve", "--config-dir", str(config), "--trusted-proxy", "proxy.example", home=home)
     assert given.returncode == 2
     assert "--trusted-proxy" in given.stderr
     assert "such as 10.0.0.0/8" in given.stderr
-    result = run("serve", "--example", home=home, MIDWATCH_TRUSTED_PROXIES="10.0.0.0/40")
+    result = run("serve", "--config-dir", str(config), home=home, MIDWATCH_TRUSTED_PROXIES="10.0.0.0/40")
     assert_one_sentence(result, status=2, words="MIDWATCH_TRUSTED_PROXIES")
 
 
-def test_an_address_that_is_none_is_said_to_be_unknown(home: Path) -> None:
-    result = run("serve", "--example", "--no-authentication", "--host", "watch.invalid", home=home)
-    assert result.returncode == 1
+def test_an_address_that_is_none_is_said_to_be_unknown(home: Path, config: Path) -> None:
+    result = run("serve", "--config-dir", str(config), "--no-authentication", "--host", "watch.invalid", home=home)
+    assert result.returncode == 2
     assert "error: cannot listen on watch.invalid port 8080: " in result.stderr
     assert "choose another with --port" not in result.stderr
 
@@ -235,36 +221,35 @@ def test_an_address_that_is_none_is_said_to_be_unknown(home: Path) -> None:
     ],
 )
 def test_a_database_that_is_not_there_is_named_without_its_password(
-    url: str, status: int, words: str, home: Path
+    url: str, status: int, words: str, home: Path, config: Path
 ) -> None:
-    result = run("serve", "--example", "--port", "0", home=home, DATABASE_URL=url)
+    result = run("serve", "--config-dir", str(config), "--port", "0", home=home, DATABASE_URL=url)
     assert_one_sentence(result, status=status, words=words)
     assert SECRET not in result.stderr
 
 
-def test_a_password_that_the_database_refuses_is_a_sentence(dsn: str, home: Path) -> None:
+def test_a_password_that_the_database_refuses_is_a_sentence(dsn: str, home: Path, config: Path) -> None:
     parts = urlsplit(dsn)
     login = f"{parts.username}:{SECRET}@{parts.hostname}:{parts.port}"
     url = urlunsplit(parts._replace(netloc=login))
-    result = run("serve", "--example", "--port", "0", home=home, DATABASE_URL=url)
-    assert_one_sentence(result, status=1, words="password authentication failed")
+    result = run("serve", "--config-dir", str(config), "--port", "0", home=home, DATABASE_URL=url)
+    assert_one_sentence(result, status=2, words="password authentication failed")
     assert SECRET not in result.stderr
 
 
-def test_a_database_may_be_given_in_parts(home: Path) -> None:
+def test_a_database_may_be_given_in_parts(home: Path, config: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as unused:
         port = str(unused.getsockname()[1])
     parts = {"DB_HOST": "127.0.0.1", "DB_PORT": port, "DB_PASSWORD": SECRET}
-    result = run("serve", "--example", "--port", "0", home=home, **parts)
+    result = run("serve", "--config-dir", str(config), "--port", "0", home=home, **parts)
     assert_one_sentence(result, status=1, words="cannot open the database: ")
 
 
-async def play_example(home: Path, *, earlier: str | None = None) -> str:
-    async with start(PROGRAM, "serve", "--example", "--port", "0", home=home) as midwatch:
+async def serve_one_alert(home: Path, config: Path, *, earlier: str | None = None) -> str:
+    async with start(PROGRAM, "serve", "--config-dir", str(config), "--port", "0", home=home) as midwatch:
         url = (await midwatch.log("serving"))["url"]
-        greeting = await eventually(midwatch.output.read_text)
-        session_id = greeting.partition("/api/v1/sessions/")[2].split()[0]
         async with httpx.AsyncClient(base_url=url) as http:
+            session_id = (await http.post("/api/v1/alerts", json={"data": "Fog."})).json()["session_id"]
             session = await wait_for_session(http, session_id)
             if earlier:
                 assert (await http.get(f"/api/v1/sessions/{earlier}")).json()["status"] == "completed"
@@ -272,8 +257,7 @@ async def play_example(home: Path, *, earlier: str | None = None) -> str:
         assert "postgres" in map(name_of, family)
         assert await midwatch.end(signal.SIGTERM) == 0
         assert midwatch.logged("drained")
-    assert all(line.strip() in greeting for line in (f"curl {url}/health", "The model is scripted"))
-    assert (session["status"], session["author"], session["mcp_interaction_count"]) == ("completed", "example", 2)
+    assert (session["status"], session["mcp_interaction_count"]) == ("completed", 1)
     assert all(is_dead_soon(member.pid) for member in family)
     return session_id
 
@@ -285,9 +269,9 @@ def name_of(process: psutil.Process) -> str:
         return ""
 
 
-async def test_the_example_runs_to_its_end_and_leaves_nothing_running(home: Path) -> None:
-    first = await play_example(home)
-    second = await play_example(home, earlier=first)
+async def test_an_alert_is_served_to_its_end_and_nothing_is_left_running(home: Path, config: Path) -> None:
+    first = await serve_one_alert(home, config)
+    second = await serve_one_alert(home, config, earlier=first)
     assert first != second
 
 
@@ -338,11 +322,11 @@ async def wait_for_connection(listener: socket.socket) -> socket.socket:
         return (await asyncio.get_running_loop().sock_accept(listener))[0]
 
 
-async def test_a_signal_while_it_starts_ends_it_in_order(home: Path) -> None:
+async def test_a_signal_while_it_starts_ends_it_in_order(home: Path, config: Path) -> None:
     """A database that takes the connection and says nothing keeps the start waiting."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"postgresql://watch@127.0.0.1:{silent.getsockname()[1]}/deck"
-        command = (PROGRAM, "serve", "--example", "--port", "0")
+        command = (PROGRAM, "serve", "--config-dir", str(config), "--port", "0")
         async with start(*command, home=home, environ={"DATABASE_URL": url}) as midwatch:
             with await wait_for_connection(silent):
                 assert await midwatch.end(signal.SIGTERM, within=4) == 0
@@ -354,13 +338,13 @@ async def test_a_signal_while_it_starts_ends_it_in_order(home: Path) -> None:
 # could not import from root's folders is imported before.
 AS_A_PLAIN_USER = """
 import ctypes, encodings.utf_8_sig, os
-from midwatch.cli import main, replica
+from midwatch.cli import group, replica, serve
 if os.geteuid() == 0:
     os.setgroups([])
     os.setresgid(65534, 65534, 65534)
     os.setresuid(65534, 65534, 65534)
     ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)
-main.main(["serve"])
+group.group(["serve"])
 """
 
 

@@ -11,7 +11,7 @@ SOURCES = Path(midwatch.__file__).parent
 PROJECT = SOURCES.parent.parent
 
 
-def test_the_wheel_holds_templates_migrations_and_the_example(tmp_path: Path) -> None:
+def test_the_wheel_holds_templates_migrations_and_sample_alerts(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pip", "wheel", str(PROJECT), "--no-deps", "--no-build-isolation", "--no-index"]
     quiet = ["--quiet", "--disable-pip-version-check"]
     subprocess.run([*command, *quiet, "-w", str(tmp_path)], check=True, timeout=120)
@@ -28,3 +28,19 @@ def test_the_wheel_holds_templates_migrations_and_the_example(tmp_path: Path) ->
     assert {Path(name).suffix for name in needed} >= {".py", ".j2", ".sql", ".yaml"}
     assert needed <= held
     assert not [name for name in held if name.startswith("tests")]
+    assert "slow-machine" in run_from(wheel, tmp_path / "installed")
+
+
+def run_from(wheel: Path, folder: Path) -> str:
+    """What the program says when there is nothing of it but the wheel."""
+    with ZipFile(wheel) as archive:
+        archive.extractall(folder)
+    program = "import midwatch; from midwatch.cli.main import main; assert midwatch.__file__.startswith({!r}); main()"
+    return subprocess.run(
+        [sys.executable, "-c", program.format(str(folder)), "demo", "--list-samples"],
+        env={"PYTHONPATH": str(folder)},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    ).stdout

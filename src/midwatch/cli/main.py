@@ -1,20 +1,27 @@
-"""The `midwatch` program: one command per file; heavy imports stay inside them."""
+"""The `midwatch` program. The plainest questions are answered at once; everything else goes to the command it names."""
 
-import click
+import os
+import sys
 
-from midwatch import __version__
-from midwatch.cli.check_config import check_config
-from midwatch.cli.serve import serve
+from midwatch.cli.catalogue import COMPLETION_VARIABLE, PROGRAM, render_help, render_version
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="midwatch")
 def main() -> None:
-    """Midwatch stands the night watch: language-model agents investigate alerts behind a safety gate.
+    # Click takes longer to load than Python itself: nobody who only wants the help should wait for it.
+    answer = None if COMPLETION_VARIABLE in os.environ else _answer_at_once(sys.argv[1:])
+    if answer is not None:
+        sys.stdout.write(answer)
+        return
+    from midwatch.cli.group import group
 
-    To look around, run `midwatch serve --example`. It needs no configuration, no key and no database.
-    """
+    group(prog_name=PROGRAM)
 
 
-main.add_command(check_config)
-main.add_command(serve)
+def _answer_at_once(arguments: list[str]) -> str | None:
+    match arguments:
+        case [] | ["-h"] | ["--help"]:
+            return render_help()
+        case ["--version"]:
+            return render_version()
+        case _:
+            return None

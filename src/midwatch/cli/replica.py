@@ -1,17 +1,15 @@
-"""A replica's life as a process: socket first, then the rooms, then signals until it is drained."""
+"""A replica's life as a process: socket first, then the rooms, then work until it is drained."""
 
 import asyncio
 import errno
 import ipaddress
 import signal
 import socket
-import sys
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import click
 import structlog
 import uvicorn
 from fastapi import FastAPI
@@ -19,11 +17,11 @@ from fastapi import FastAPI
 from midwatch import __version__
 from midwatch.api.app import create_app
 from midwatch.api.server import server_settings
-from midwatch.config.dotenv import with_dotenv
-from midwatch.config.env import Env, Network, read_env
+from midwatch.cli.signals import heeding_signals, running_task
+from midwatch.cli.surroundings import read_all_env
+from midwatch.config.env import Network
 from midwatch.config.load import Config, load_config
 from midwatch.domain.errors import Misconfigured
-from midwatch.intake.submit_alert import Alert
 from midwatch.kit.process import forbid_dumping
 from midwatch.queue.worker import Worker
 from midwatch.telemetry.logs import configure_logs
@@ -35,7 +33,6 @@ log = structlog.get_logger()
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     config_dir: Path | None
-    example: bool
     host: str | None
     port: int | None
     allow_hosts: tuple[str, ...]
@@ -43,36 +40,64 @@ class Options:
     no_authentication: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    host: str
+    port: int
+    """0 takes any free port."""
+    names: tuple[str, ...] = ()
+    """Other names to answer to."""
+    proxies: tuple[Network, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replica:
+    url: str
+    service: Service
+    work: asyncio.Task[None]
+    """Ends when the replica has drained."""
+
+
 async def run_replica(options: Options, environ: Mapping[str, str]) -> None:
     """Returns once it was told to stop and has drained. Raises Misconfigured, StoreUnavailable, OSError."""
     forbid_dumping()
-    early = read_env(environ)
-    folder = options.config_dir or early.config_dir
-    env = early if folder is None else read_env(with_dotenv(folder, environ))
+    env = read_all_env(options.config_dir, environ)
     configure_logs(env.log_level, env.log_format)
-    config = _load(folder, environ, example=options.example)
+    config = _load(env.config_dir, environ)
     host = options.host or env.host
     _check_reach(host, no_authentication=options.no_authentication)
-    plan = Plan(config=config, env=env, environ=environ)
-    with _listening(host, env.port if options.port is None else options.port) as listener, _heeding_signals() as stop:
+    address = Address(
+        host=host,
+        port=env.port if options.port is None else options.port,
+        names=options.allow_hosts,
+        proxies=options.trusted_proxies or env.trusted_proxies,
+    )
+    stop = _Stop(whole=running_task())
+    with heeding_signals(stop):
         try:
-            async with open_service(plan) as service:
-                stop.worker = service.worker
-                app = create_app(
-                    service.state,
-                    hosts=(host, *options.allow_hosts),
-                    proxies=options.trusted_proxies or env.trusted_proxies,
-                )
-                await _serve(service, app, listener=listener, env=env, example=options.example)
+            async with running_replica(Plan(config=config, env=env, environ=environ), address) as replica:
+                stop.worker = replica.service.worker
+                await asyncio.wait({replica.work})
         except asyncio.CancelledError:
             # A signal while starting: what had begun is closed again, and nothing was there to drain.
             if stop.worker is not None:
                 raise
 
 
-def _load(folder: Path | None, environ: Mapping[str, str], *, example: bool) -> Config:
-    if example:
-        environ = {**environ, "MIDWATCH_PYTHON": sys.executable}
+@asynccontextmanager
+async def running_replica(plan: Plan, address: Address) -> AsyncGenerator[Replica]:
+    """Serves and works from here to the end of the block, which drains it. Raises StoreUnavailable and OSError."""
+    with _listening(address.host, address.port) as listener:
+        async with open_service(plan) as service:
+            app = create_app(service.state, hosts=(address.host, *address.names), proxies=address.proxies)
+            async with _http(app, listener), _working(service) as work:
+                url = _url(listener)
+                log.info("serving", version=__version__, url=url, pod_id=plan.env.pod_id)
+                yield Replica(url=url, service=service, work=work)
+            log.info("drained")
+
+
+def _load(folder: Path | None, environ: Mapping[str, str]) -> Config:
     config = load_config(folder, environ=environ)
     for warning in config.warnings:
         log.warning("configuration", problem=warning)
@@ -102,10 +127,7 @@ def _listening(host: str, port: int) -> Generator[socket.socket]:
     try:
         listener = socket.create_server((host, port), family=family, backlog=512)
     except OSError as error:
-        # Python adds the address to the kernel's words.
-        reason = str(error.strerror).partition(" (")[0]
-        hint = "; choose another with --port" if error.errno == errno.EADDRINUSE else ""
-        raise OSError(f"cannot listen on {host} port {port}: {reason}{hint}") from error
+        raise _explain_listening(error, host, port) from error
     # Inherited by every connection. An answer is written in two pieces, and without this the second waits 40 ms for a
     # client that has nothing to say. asyncio only sees to it for sockets that it has made itself.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -113,13 +135,19 @@ def _listening(host: str, port: int) -> Generator[socket.socket]:
         yield listener
 
 
-async def _serve(service: Service, app: FastAPI, *, listener: socket.socket, env: Env, example: bool) -> None:
-    async with _http(app, listener):
-        log.info("serving", version=__version__, url=_url(listener), pod_id=env.pod_id)
-        if example:
-            await _start_example(service, _url(listener))
-        await service.run()
-    log.info("drained")
+class CannotListen(Misconfigured):
+    """Somebody has to choose another address."""
+
+    def __init__(self, words: str, number: int | None) -> None:
+        super().__init__([words])
+        self.is_taken = number == errno.EADDRINUSE
+
+
+def _explain_listening(error: OSError, host: str, port: int) -> CannotListen:
+    # Python adds the address to the kernel's words.
+    reason = str(error.strerror).partition(" (")[0]
+    hint = "; choose another with --port" if error.errno == errno.EADDRINUSE else ""
+    return CannotListen(f"cannot listen on {host} port {port}: {reason}{hint}", error.errno)
 
 
 def _url(listener: socket.socket) -> str:
@@ -138,6 +166,14 @@ async def _http(app: FastAPI, listener: socket.socket) -> AsyncGenerator[None]:
             server.should_exit = True
 
 
+@asynccontextmanager
+async def _working(service: Service) -> AsyncGenerator[asyncio.Task[None]]:
+    async with asyncio.TaskGroup() as group:
+        yield group.create_task(service.run(), name="service")
+        if not service.worker.is_stopping:
+            service.worker.drain()
+
+
 class _Server(uvicorn.Server):
     """Leaves signals to us: the first drains, which takes longer than closing sockets."""
 
@@ -153,44 +189,10 @@ class _Stop:
     whole: asyncio.Task[None]
     worker: Worker | None = None
 
-    def __call__(self) -> None:
+    def __call__(self, _: signal.Signals) -> None:
         if self.worker is None or self.worker.is_stopping:
             log.warning("stopping_at_once")
             self.whole.cancel()
             return
         log.info("draining", seconds=self.worker.drain_time)
         self.worker.drain()
-
-
-@contextmanager
-def _heeding_signals() -> Generator[_Stop]:
-    loop = asyncio.get_running_loop()
-    whole = asyncio.current_task()
-    assert whole is not None  # noqa: S101 -- a coroutine runs in a task
-    stop = _Stop(whole=whole)
-    signals = (signal.SIGINT, signal.SIGTERM)
-    for number in signals:
-        loop.add_signal_handler(number, stop)
-    try:
-        yield stop
-    finally:
-        for number in signals:
-            loop.remove_signal_handler(number)
-
-
-async def _start_example(service: Service, url: str) -> None:
-    data = "The machine that runs Midwatch feels slow. Is its load high, or is a disk nearly full?"
-    session_id = await service.intake.submit(Alert(data=data, alert_type=None, author="example"))
-    click.echo(
-        f"""
-Midwatch {__version__} is investigating an example alert about this machine. The model is scripted: its words were
-written down beforehand. The tools, and what they read here, are real.
-
-  what it found    curl {url}/api/v1/sessions/{session_id}
-  step by step     curl {url}/api/v1/sessions/{session_id}/timeline
-  another alert    curl -H 'Content-Type: application/json' -d '{{"data": "Is a disk full?"}}' {url}/api/v1/alerts
-  health           curl {url}/health
-
-Ctrl-C stops it.
-"""
-    )

@@ -4,15 +4,12 @@ import asyncio
 import ipaddress
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import cast
 
 import click
 
-from midwatch.domain.errors import MidwatchError, Misconfigured
-
-_EXAMPLE = Path(__file__).parent / "example"
+from midwatch.cli.ending import run_to_status
+from midwatch.cli.flags import config_dir_flag
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -25,12 +22,7 @@ def _parse_networks(_: click.Context, __: click.Parameter, given: tuple[str, ...
 
 
 @click.command(short_help="Serve the API and investigate alerts.")
-@click.option(
-    "--config-dir",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="Folder with llm-providers.yaml and midwatch.yaml (or tarsy.yaml). Default: the variable CONFIG_DIR.",
-)
-@click.option("--example", is_flag=True, help="Take the built-in example: a scripted model looks at this machine.")
+@config_dir_flag
 @click.option("--host", metavar="ADDRESS", help="Listen there. Default: the variable MIDWATCH_HOST, or 127.0.0.1.")
 @click.option(
     "--port",
@@ -61,7 +53,6 @@ def _parse_networks(_: click.Context, __: click.Parameter, given: tuple[str, ...
 def serve(
     *,
     config_dir: Path | None,
-    example: bool,
     host: str | None,
     port: int | None,
     allow_host: tuple[str, ...],
@@ -73,6 +64,9 @@ def serve(
     SIGTERM or Ctrl-C drains it: nothing new is begun, and what is running stops where it can go on later, in another
     replica or at the next start. A second signal ends it at once.
 
+    Without a configuration one agent looks at this machine: with the model whose key is set, else with the demo model,
+    which follows rules.
+
     Everything is kept in the PostgreSQL of DATABASE_URL. Without that variable Midwatch runs one of its own in the
     folder MIDWATCH_HOME.
 
@@ -80,43 +74,12 @@ def serve(
     """
     from midwatch.cli.replica import Options, run_replica
 
-    if example and config_dir is not None:
-        raise click.UsageError("--example brings its own configuration: leave out --config-dir")
     options = Options(
-        config_dir=_EXAMPLE if example else config_dir,
-        example=example,
+        config_dir=config_dir,
         host=host,
         port=port,
         allow_hosts=allow_host,
         trusted_proxies=trusted_proxy,
         no_authentication=no_authentication,
     )
-    sys.exit(_run(lambda: asyncio.run(run_replica(options, os.environ))))
-
-
-def _run(work: Callable[[], None]) -> int:
-    try:
-        work()
-    except (MidwatchError, OSError) as error:
-        return _explain(error)
-    except ExceptionGroup as errors:
-        known, bugs = errors.split((MidwatchError, OSError))
-        if known is None or bugs is not None:
-            raise
-        return _explain(_first(known))
-    except asyncio.CancelledError:
-        return 1
-    return 0
-
-
-def _first(error: Exception) -> Exception:
-    while isinstance(error, ExceptionGroup):
-        error = cast("ExceptionGroup[Exception]", error).exceptions[0]
-    return error
-
-
-def _explain(error: Exception) -> int:
-    misconfigured = isinstance(error, Misconfigured)
-    for problem in error.problems if misconfigured else [str(error)]:
-        click.echo(f"error: {problem}", err=True)
-    return 2 if misconfigured else 1
+    sys.exit(run_to_status(lambda: asyncio.run(run_replica(options, os.environ))))

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Protocol
 
 from midwatch.kit.json import clean_text
-from midwatch.masking.kubernetes import GATE, hide_secret_data
+from midwatch.masking.kubernetes import GATE, PLACEHOLDER, hide_secret_data
 from midwatch.masking.patterns import DEFAULT_GROUP, GROUPS, KUBERNETES_SECRET, PATTERNS, UNMISTAKABLE
 from midwatch.masking.regex import Regex, RegexSet, explain_refusal
 from midwatch.masking.rule import Rule, hiding, replacing
@@ -138,7 +138,7 @@ def mask_alert(mask: RuleMask, text: str) -> MaskedAlert:
 
 def _built_in(names: Collection[str]) -> Iterable[Rule]:
     if KUBERNETES_SECRET in names:
-        yield Rule(name=KUBERNETES_SECRET, gate=GATE, apply=hide_secret_data)
+        yield Rule(name=KUBERNETES_SECRET, gate=GATE, apply=hide_secret_data, placeholder=PLACEHOLDER)
     for name, pattern in PATTERNS.items():
         if name in names:
             yield hiding(name, pattern)

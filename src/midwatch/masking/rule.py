@@ -1,7 +1,7 @@
 """One rule of a mask: when it applies, and how it rewrites the text. Works on UTF-8 bytes."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from midwatch.masking.patterns import Pattern
@@ -13,6 +13,9 @@ _BARE_JSON_VALUE = re.compile(rb'(?<!\\)"[ \t]*:[ \t]*\Z')
 _REFERENCE = re.compile(r"\$(?:(\w+)|\{(\w+)\}|(\$))")
 
 Span = tuple[int, int]
+Edit = tuple[Span, bytes]
+"""What gives way, and to what."""
+Find = Callable[[bytes], Iterable[Edit]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +26,10 @@ class Rule:
     apply: Callable[[bytes], bytes]
     repeats: bool = True
     """Applied again until nothing changes: one placeholder may lay bare the edge of the next secret."""
+    find: Find | None = None
+    """What `apply` would change, in order, for rules that know it beforehand."""
+    placeholder: str = ""
+    """What it leaves behind, as it is written down: nothing of the text is in it."""
 
 
 def hiding(name: str, pattern: Pattern) -> Rule:
@@ -31,11 +38,20 @@ def hiding(name: str, pattern: Pattern) -> Rule:
     groups = range(1, regex.groups + 1)
     placeholder = pattern.placeholder.encode()
 
-    def rewrite(data: bytes, match: Match) -> list[tuple[Span, bytes]]:
+    def rewrite(data: bytes, match: Match) -> list[Edit]:
         spans = sorted(span for group in groups if (span := match.span(group)) != (-1, -1))
         return [(span, _fitting(placeholder, data, span)) for span in spans]
 
-    return Rule(name=name, gate=pattern.regex, apply=lambda data: _rewritten(data, regex, rewrite))
+    def find(data: bytes) -> Iterator[Edit]:
+        return _find_edits(data, regex, rewrite)
+
+    return Rule(
+        name=name,
+        gate=pattern.regex,
+        apply=lambda data: apply_edits(data, find(data)),
+        find=find,
+        placeholder=pattern.placeholder,
+    )
 
 
 def replacing(name: str, pattern: str, *, replacement: str) -> Rule:
@@ -43,22 +59,38 @@ def replacing(name: str, pattern: str, *, replacement: str) -> Rule:
     regex = Regex(pattern)
     parts = _parse_template(replacement, regex)
 
-    def rewrite(data: bytes, match: Match) -> list[tuple[Span, bytes]]:
+    def rewrite(data: bytes, match: Match) -> list[Edit]:
         pieces = (part if isinstance(part, bytes) else _group(data, match, part) for part in parts)
         return [(match.span(), b"".join(pieces))]
 
-    return Rule(name=name, gate=pattern, apply=lambda data: _rewritten(data, regex, rewrite), repeats=False)
+    def find(data: bytes) -> Iterator[Edit]:
+        return _find_edits(data, regex, rewrite)
+
+    return Rule(
+        name=name,
+        gate=pattern,
+        apply=lambda data: apply_edits(data, find(data)),
+        repeats=False,
+        find=find,
+        placeholder=replacement,
+    )
 
 
-def _rewritten(data: bytes, regex: Regex, rewrite: Callable[[bytes, Match], list[tuple[Span, bytes]]]) -> bytes:
+def apply_edits(data: bytes, edits: Iterable[Edit]) -> bytes:
     pieces: list[bytes] = []
     end = 0
-    for match in regex.find(data):
-        for (start, stop), replacement in rewrite(data, match):
-            if start < stop and not _is_masked(data, start, stop):
-                pieces += (data[end:start], replacement)
-                end = stop
+    for (start, stop), replacement in edits:
+        pieces += (data[end:start], replacement)
+        end = stop
     return b"".join((*pieces, data[end:])) if pieces else data
+
+
+def _find_edits(data: bytes, regex: Regex, rewrite: Callable[[bytes, Match], list[Edit]]) -> Iterator[Edit]:
+    for match in regex.find(data):
+        for edit in rewrite(data, match):
+            start, stop = edit[0]
+            if start < stop and not _is_masked(data, start, stop):
+                yield edit
 
 
 def _is_masked(data: bytes, start: int, stop: int) -> bool:

@@ -25,13 +25,14 @@ class KindVerdict:
     """What decided, for the audit."""
 
 
-_UNKNOWN = KindVerdict(kind=ToolKind.WRITE, proven=False, rule="unknown")
+UNKNOWN = KindVerdict(kind=ToolKind.WRITE, proven=False, rule="unknown")
+"""Nobody has said anything of the tool that counts."""
 
 
 def decide_kind(tool: ToolDefinition | None, *, kinds: OperatorKinds, trust_annotations: bool) -> KindVerdict:
     """The operator's globs, then the operator's default, then what the server says of itself, then write."""
     if tool is None:
-        return _UNKNOWN
+        return UNKNOWN
     return _by_glob(tool.name, kinds) or _by_default(tool, kinds) or _by_annotation(tool, trusted=trust_annotations)
 
 
@@ -69,4 +70,4 @@ def _by_annotation(tool: ToolDefinition, *, trusted: bool) -> KindVerdict:
         case True if trusted:
             return KindVerdict(kind=ToolKind.READ, proven=False, rule="annotation:trusted")
         case _:
-            return _UNKNOWN
+            return UNKNOWN

@@ -1,7 +1,7 @@
 """Everything one execution can touch, opened together and closed together, behind its gate."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Collection, Mapping
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -10,8 +10,9 @@ from midwatch.config.mcp import DataMasking, Kinds, McpServer
 from midwatch.config.safety import Safety
 from midwatch.domain.errors import ToolServerUnavailable
 from midwatch.domain.safety import strictest
-from midwatch.masking.mask import CustomRule, Mask, NoMask, compile_mask
-from midwatch.safety.kinds import OperatorKinds
+from midwatch.domain.tools import ToolDefinition
+from midwatch.masking.mask import CustomRule, NoMask, RuleMask, compile_mask
+from midwatch.safety.kinds import KindVerdict, OperatorKinds, decide_kind
 from midwatch.safety.policy import Stance
 from midwatch.tools.combined import Combined
 from midwatch.tools.environment import child_environment
@@ -74,7 +75,51 @@ async def open_workbench(
         yield Workbench(gate=gate, unavailable=unavailable)
 
 
-def build_mask(masking: DataMasking) -> Mask:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InspectedTool:
+    definition: ToolDefinition
+    verdict: KindVerdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerReport:
+    tools: tuple[InspectedTool, ...] = ()
+    failure: str | None = None
+    """Why the server could not be opened."""
+
+
+async def inspect_servers(
+    servers: Mapping[str, McpServer],
+    *,
+    environment: Mapping[str, str],
+    secret_names: Collection[str] = (),
+    init_timeout: float = INIT_SECONDS,
+) -> dict[str, ServerReport]:
+    """Opens the servers as an investigation would, side by side, looks what tools they have, and closes them."""
+    environments = {
+        name: child_environment(server, parent=environment, secret_names=secret_names)
+        for name, server in servers.items()
+    }
+    async with _opened(servers, environments=environments, init_timeout=init_timeout) as outcomes:
+        return {
+            name: ServerReport(failure=opened)
+            if isinstance(opened, str)
+            else ServerReport(tools=_inspect_tools(servers[name], await opened.list_tools()))
+            for name, opened in outcomes.items()
+        }
+
+
+def _inspect_tools(server: McpServer, tools: Sequence[ToolDefinition]) -> tuple[InspectedTool, ...]:
+    kinds = _kinds_of(server)
+    return tuple(
+        InspectedTool(
+            definition=tool, verdict=decide_kind(tool, kinds=kinds, trust_annotations=server.trust_annotations)
+        )
+        for tool in tools
+    )
+
+
+def build_mask(masking: DataMasking) -> RuleMask | NoMask:
     if not masking.enabled:
         return NoMask()
     custom = [
@@ -86,10 +131,14 @@ def build_mask(masking: DataMasking) -> Mask:
     return compile_mask(groups=masking.pattern_groups, patterns=masking.patterns, custom=custom)
 
 
-def _rules_of(server: McpServer, safety: Safety) -> ServerRules:
+def _kinds_of(server: McpServer) -> OperatorKinds:
     kinds = server.kinds or Kinds()
+    return OperatorKinds(read=kinds.read, write=kinds.write, resolve=kinds.resolve, default=kinds.default)
+
+
+def _rules_of(server: McpServer, safety: Safety) -> ServerRules:
     return ServerRules(
-        kinds=OperatorKinds(read=kinds.read, write=kinds.write, resolve=kinds.resolve, default=kinds.default),
+        kinds=_kinds_of(server),
         trust_annotations=server.trust_annotations,
         level=strictest(safety.control_level, server.control_level),
     )

@@ -1,0 +1,178 @@
+"""One alert or one session, watched: by a server elsewhere, or by a replica that lives in this process meanwhile."""
+
+import asyncio
+import pwd
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from os import geteuid
+from pathlib import Path
+from shlex import quote
+
+from midwatch.cli.ending import FAILED, MISCONFIGURED
+from midwatch.cli.live.plain import AnalysisOnly, JsonLines
+from midwatch.cli.live.screen import Screen
+from midwatch.cli.live.server import NewAlert, Server, ServerUnreachable, connect_server
+from midwatch.cli.live.transcript import Transcript
+from midwatch.cli.live.watch import Stop, View, judge, watch
+from midwatch.cli.signals import heeding_signals, running_task
+from midwatch.cli.terminal import make_console
+
+_AGAIN = "midwatch investigate"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What the user asked for: an alert to investigate, or a session to follow."""
+
+    alert: NewAlert | None
+    follow: str | None
+    server: str | None
+    config_dir: Path | None
+    as_json: bool
+    quiet: bool
+    no_color: bool
+
+
+@dataclass(slots=True)
+class Attempt:
+    session_id: str | None = None
+    """None until there is a session."""
+    was_signalled: bool = False
+
+    def judge(self, status: int) -> int:
+        """What fails before there is a session could not begin."""
+        is_early = status == FAILED and self.session_id is None and not self.was_signalled
+        return MISCONFIGURED if is_early else status
+
+
+async def run_attempt(attempt: Attempt, request: Request, environ: Mapping[str, str]) -> int:
+    """The exit status. Raises Misconfigured, Rejected, Unavailable, OSError."""
+    watching = _open_view(request)
+    stop = Stop(whole=running_task())
+    with heeding_signals(stop):
+        try:
+            async with watching.shown():
+                if request.server is None:
+                    return await _attempt_here(attempt, request, environ, watching=watching, stop=stop)
+                return await _attempt_there(attempt, request, request.server, watching=watching, stop=stop)
+        except asyncio.CancelledError:
+            if stop.number is None:
+                raise
+            attempt.was_signalled = True
+            _say_farewell(attempt, request, watching.view, stop=stop)
+            return stop.status
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Watching:
+    view: View
+    screen: Screen
+    is_transcript: bool
+
+    @asynccontextmanager
+    async def shown(self) -> AsyncGenerator[None]:
+        if self.is_transcript:
+            async with self.screen.alive():
+                yield
+        else:
+            yield
+
+    def tell(self, *lines: str) -> None:
+        for line in lines if self.is_transcript else ():
+            self.screen.show_exactly(line)
+
+
+def _open_view(request: Request) -> _Watching:
+    screen = Screen(console=make_console(no_color=request.no_color))
+    view: View
+    if request.as_json:
+        view = JsonLines()
+    elif request.quiet:
+        view = AnalysisOnly(screen.console)
+    else:
+        view = Transcript(screen=screen)
+    return _Watching(view=view, screen=screen, is_transcript=isinstance(view, Transcript))
+
+
+async def _attempt_here(
+    attempt: Attempt, request: Request, environ: Mapping[str, str], *, watching: _Watching, stop: Stop
+) -> int:
+    # Heavy, and of no use to whoever only watches a server.
+    from midwatch.cli.replica import Address, running_replica
+    from midwatch.cli.surroundings import read_all_env
+    from midwatch.config.load import load_config
+    from midwatch.kit.process import forbid_dumping
+    from midwatch.wiring import Plan
+
+    forbid_dumping()
+    env = read_all_env(request.config_dir, environ)
+    configure_quiet_logs(environ, level=env.log_level, fmt=env.log_format)
+    config = load_config(env.config_dir, environ=environ)
+    watching.screen.doing = "starting"
+    plan = Plan(config=config, env=env, environ=environ)
+    address = Address(host="127.0.0.1", port=0)
+    async with running_replica(plan, address) as replica, connect_server(replica.url) as server:
+        attempt.session_id = await _find_session(server, request, author=name_user())
+        stop.is_gentle = request.follow is None
+        for warning in config.warnings:
+            watching.view.note(warning)
+        session = await watch(server, attempt.session_id, view=watching.view, stop=stop)
+        watching.tell(f"  again    {_follow_command(attempt, request)}")
+        watching.screen.doing = "closing"
+    return judge(session, stop)
+
+
+async def _attempt_there(attempt: Attempt, request: Request, url: str, *, watching: _Watching, stop: Stop) -> int:
+    watching.screen.doing = f"asking {url}"
+    async with connect_server(url) as server:
+        attempt.session_id = await _find_session(server, request, author=None)
+        try:
+            session = await watch(server, attempt.session_id, view=watching.view, stop=stop)
+        except* ServerUnreachable as lost:
+            told = f"{lost.exceptions[0]}; the session may go on: {_follow_command(attempt, request)}"
+            raise ServerUnreachable(told) from None
+        watching.tell(
+            f"  look on  {server.url}/api/v1/sessions/{attempt.session_id}",
+            f"  again    {_follow_command(attempt, request)}",
+        )
+    return judge(session, stop)
+
+
+async def _find_session(server: Server, request: Request, *, author: str | None) -> str:
+    if request.follow is not None:
+        await server.show(request.follow)
+        return request.follow
+    assert request.alert is not None  # noqa: S101 -- there is one of the two
+    return await server.submit(replace(request.alert, author=author))
+
+
+def _follow_command(attempt: Attempt, request: Request) -> str:
+    where = f" --server {quote(request.server)}" if request.server else ""
+    config = f" --config-dir {quote(str(request.config_dir))}" if request.config_dir else ""
+    return f"{_AGAIN}{where}{config} --follow {attempt.session_id}"
+
+
+def _say_farewell(attempt: Attempt, request: Request, view: View, *, stop: Stop) -> None:
+    if attempt.session_id is None:
+        view.note("stopped before anything began")
+    elif stop.is_gentle:
+        view.note("stopped at once")
+    elif request.server is not None:
+        view.note(f"stopped watching; the session goes on. Watch it again: {_follow_command(attempt, request)}")
+    else:
+        view.note(f"stopped watching. Take it up again: {_follow_command(attempt, request)}")
+
+
+def configure_quiet_logs(environ: Mapping[str, str], *, level: str, fmt: str | None) -> None:
+    """A transcript is being read: only what is wrong is logged, unless the user wants more."""
+    from midwatch.telemetry.logs import configure_logs
+
+    configure_logs(level if environ.get("LOG_LEVEL") else "warning", fmt)
+
+
+def name_user() -> str | None:
+    try:
+        return pwd.getpwuid(geteuid()).pw_name
+    except KeyError:
+        return None
