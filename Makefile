@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 RUN_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install run format check test bench lock clean
+.PHONY: help install run format check test bench picture lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,8 +21,8 @@ $(STAMP): requirements.lock requirements-dev.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $(STAMP)
 
-run: install ## Serve on http://localhost:8080 with the built-in scripted example
-	$(BIN)/midwatch serve --example $(RUN_ARGS)
+run: install ## Investigate a made-up alert about this machine, then serve on http://localhost:8080
+	@$(BIN)/midwatch demo $(RUN_ARGS)
 
 format: install ## Rewrite the code in house style
 	$(BIN)/ruff format
@@ -39,6 +39,9 @@ test: install ## All tests: unit, database, API, safety and process tests
 
 bench: install ## Benchmarks, as ratios against a floor measured in the same run
 	$(BIN)/python -m benchmarks
+
+picture: install ## Draw docs/images/demo.svg anew from a real run
+	$(BIN)/python scripts/picture.py --sample disk
 
 lock: install ## Compile the hashed requirement files anew
 	$(BIN)/python scripts/lock.py
