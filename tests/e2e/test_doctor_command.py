@@ -216,11 +216,11 @@ async def test_an_older_schema_leads_to_its_upgrade(folder: Path, dsn: str) -> N
     assert told(result)[-1] == f"Next: midwatch db upgrade --config-dir {folder}"
 
 
-async def test_a_newer_schema_is_doubtful(folder: Path, dsn: str) -> None:
+async def test_a_newer_schema_is_wrong(folder: Path, dsn: str) -> None:
     await execute(dsn, "UPDATE alembic_version SET version_num = '9999'")
     result = examine(folder, DATABASE_URL=dsn)
-    assert result.returncode == 0
-    assert "a newer Midwatch made its schema 9999" in result.stdout
+    assert result.returncode == 2
+    assert "a newer Midwatch made this schema (9999;" in " ".join(result.stdout.split())
 
 
 def test_a_database_that_is_not_there_fails(folder: Path) -> None:

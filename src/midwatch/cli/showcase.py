@@ -16,6 +16,7 @@ from midwatch.cli.live.screen import Screen
 from midwatch.cli.live.server import NewAlert, connect_server
 from midwatch.cli.live.transcript import Transcript
 from midwatch.cli.live.watch import Stop, judge, watch
+from midwatch.cli.own_name import name_program
 from midwatch.cli.replica import Address, CannotListen, Replica, running_replica
 from midwatch.cli.samples import Sample
 from midwatch.cli.signals import heeding_signals, running_task
@@ -110,10 +111,11 @@ async def _show(
         attempt.session_id = await server.submit(alert)
         session = await watch(server, attempt.session_id, view=Transcript(screen=screen), stop=stop)
     if options.once or stop.asked.is_set():
-        screen.show_exactly(_WAYS_AFTER)
+        screen.show_exactly(_WAYS_AFTER.format(program=name_program()))
         return judge(session, stop)
     screen.show(Text(_STORY))
-    screen.show_exactly(_WAYS.format(url=url, session=attempt.session_id))
+    ways = _WAYS.format(program=name_program(), url=url, session=attempt.session_id, keys=" or ".join(PROVIDERS_BY_KEY))
+    screen.show_exactly(ways)
     screen.doing = f"serving on {url} · Ctrl-C stops"
     await stop.asked.wait()
     screen.doing = "stopping"
@@ -131,15 +133,15 @@ model. With a real one Midwatch works the same way, and asks it what to look at.
 """
 _WAYS = """\
   status page     {url}/
-  this session    {url}/api/v1/sessions/{session}
+  this session    {url}/sessions/{session}
   every path      {url}/api/docs
-  other samples   midwatch demo --list-samples
-  your own alert  echo 'Is a disk full?' | midwatch investigate --server {url} -
+  other samples   {program} demo --list-samples
+  your own alert  echo 'Is a disk full?' | {program} investigate --server {url} -
   by curl         curl -H 'Content-Type: application/json' -d '{{"data": "Is a disk full?"}}' {url}/api/v1/alerts
-  a real model    set OPENAI_API_KEY and run: midwatch serve
-                  or any other in a folder:   midwatch serve --config-dir DIR
+  a real model    {program} serve   with {keys} set
+                  {program} serve --config-dir DIR   with any other
 
 Ctrl-C stops everything."""
 _WAYS_AFTER = """
-  other samples   midwatch demo --list-samples
-  your own alert  echo 'Is a disk full?' | midwatch investigate -"""
+  other samples   {program} demo --list-samples
+  your own alert  echo 'Is a disk full?' | {program} investigate -"""

@@ -8,7 +8,7 @@ from midwatch.cli.checks.finding import Finding, Grade, doubtful, fine, wrong
 from midwatch.cli.surroundings import has_database, open_database
 from midwatch.config.env import Env
 from midwatch.domain.errors import MidwatchError, Misconfigured
-from midwatch.store.migrate import Database, inspect_database
+from midwatch.store.migrate import Database, inspect_database, refuse_newer
 from midwatch.store.postgres.cluster import unusable_home
 
 _SUBJECT = "database"
@@ -39,7 +39,9 @@ async def _check_server(env: Env, *, patience: float) -> list[Finding]:
         if not has_database(env):
             return [fine(_SUBJECT, "our own, made at the first start")]
         async with asyncio.timeout(patience), open_database(env) as dsn:
-            return [_judge(await inspect_database(dsn), own=env.database_url is None)]
+            database = await inspect_database(dsn)
+            refuse_newer(database.schema)
+            return [_judge(database, own=env.database_url is None)]
     except TimeoutError:
         return wrong(_SUBJECT, f"no answer within {patience:g} s", remedy="midwatch db status")
     except MidwatchError as error:
@@ -51,7 +53,5 @@ def _judge(database: Database, *, own: bool) -> Finding:
     server = f"PostgreSQL {database.server}, {'our own' if own else 'of DATABASE_URL'}"
     if schema.is_current:
         return fine(_SUBJECT, f"{server}; schema {schema.newest}, up to date")
-    if schema.is_newer:
-        return doubtful(_SUBJECT, f"{server}; a newer Midwatch made its schema {schema.present}: install that one here")
     present = f"schema {schema.present} is behind {schema.newest}" if schema.present else "no schema yet"
     return doubtful(_SUBJECT, f"{server}; {present}; `midwatch serve` brings it up to date too", remedy=_UPGRADE)
