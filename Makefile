@@ -41,7 +41,7 @@ bench: install ## Benchmarks, as ratios against a floor measured in the same run
 	$(BIN)/python -m benchmarks
 
 picture: install ## Draw docs/images/demo.svg anew from a real run
-	$(BIN)/python scripts/picture.py --sample disk
+	$(BIN)/python scripts/picture.py
 
 lock: install ## Compile the hashed requirement files anew
 	$(BIN)/python scripts/lock.py

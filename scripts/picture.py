@@ -1,12 +1,18 @@
-"""Draws docs/images/demo.svg: the screen of a terminal after a real `midwatch demo --once`, in a folder of its own."""
+"""Draws docs/images/demo.svg: the screen of a terminal after a real `midwatch demo`, in a folder of its own.
+
+The alert says that a port is taken. It is: a program that this script starts holds it, and the demo has to find it.
+"""
 
 import os
 import pty
 import re
 import select
+import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
 
@@ -21,8 +27,32 @@ ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "docs" / "images" / "demo.svg"
 WIDTH = 100
 HEIGHT = 200
-COMMAND = "midwatch demo --once"
+COMMAND = "midwatch demo --once --sample port-conflict"
+HOLDER = "billing-worker"
+HOLDING = """
+import socket, time
+listener = socket.create_server(("127.0.0.1", 8080))
+print("holding", flush=True)
+time.sleep(600)
+"""
 _REMOTE_FONT = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
+
+
+@contextmanager
+def holding_port() -> Generator[None]:
+    """An interpreter under another name, since that is what all tools call the process."""
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / HOLDER
+        shutil.copy(Path(sys.executable).resolve(), program)
+        (Path(folder) / "worker.py").write_text(HOLDING, encoding="utf-8")
+        command = [f"./{HOLDER}", "worker.py"]
+        with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE) as process:  # noqa: S603 -- as above
+            try:
+                if process.stdout is None or not process.stdout.readline():
+                    raise SystemExit("port 8080 is taken by somebody else: stop that first")
+                yield
+            finally:
+                process.kill()
 
 
 def run_demo() -> bytes:
@@ -31,7 +61,8 @@ def run_demo() -> bytes:
     with tempfile.TemporaryDirectory(prefix="midwatch-picture-") as home:
         Path(home).chmod(0o755)
         environ = os.environ | {"MIDWATCH_HOME": home, "TERM": "xterm-256color", "COLUMNS": str(WIDTH)}
-        program = [str(Path(sys.executable).parent / "midwatch"), "demo", "--once", "--port", "0", *sys.argv[1:]]
+        environ["PATH"] = f"{Path(sys.executable).parent}:{environ['PATH']}"
+        program = [*COMMAND.split(), "--port", "0"]
         with subprocess.Popen(program, stdin=theirs, stdout=theirs, stderr=theirs, env=environ) as process:  # noqa: S603 -- our own program
             os.close(theirs)
             written = read_all(ours)
@@ -97,5 +128,7 @@ def draw(lines: list[Text]) -> str:
 
 if __name__ == "__main__":
     TARGET.parent.mkdir(parents=True, exist_ok=True)
-    TARGET.write_text(draw(read_screen(run_demo())), encoding="utf-8")
+    with holding_port():
+        written = run_demo()
+    TARGET.write_text(draw(read_screen(written)), encoding="utf-8")
     print(f"wrote {TARGET.relative_to(ROOT)}")
