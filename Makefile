@@ -4,6 +4,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 /
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+PROTO := src/midwatch/llm/grpc/proto/llm/v1/llm.proto
 RUN_ARGS ?=
 
 .DEFAULT_GOAL := help
@@ -14,7 +15,7 @@ help: ## Show this list
 
 install: $(STAMP) ## Build the environment in .venv
 
-$(STAMP): requirements.lock requirements-dev.lock pyproject.toml
+$(STAMP): requirements.lock requirements-dev.lock pyproject.toml hatch_build.py $(PROTO)
 	@test -n "$(PYTHON)" || { echo "Midwatch needs Python 3.11 or newer with venv; set PYTHON=/path/to/python3"; exit 1; }
 	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 || { rm -rf $(VENV); $(PYTHON) -m venv $(VENV); }
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock

@@ -9,13 +9,16 @@ import click
 
 from benchmarks.claims import ClaimFigures, measure_claims
 from benchmarks.feed import FeedFigures, measure_feed
+from benchmarks.grpc_transport import TransportFigures, measure_transport
 from benchmarks.intake import IntakeFigures, measure_intake
+from benchmarks.ledger import LedgerFigures, measure_ledger
 from benchmarks.lists import ListFigures, measure_lists
 from benchmarks.loop import LoopFigures, list_workloads, measure_loop
 from benchmarks.replica import open_database, temporary_folder
 from benchmarks.report import render_report
 from benchmarks.startup import measure_startup
 from benchmarks.storage import THINKING, StorageFigures, measure_storage
+from benchmarks.tool_calls import ToolCallFigures, measure_tool_calls
 from benchmarks.workload import serve_model, write_config
 from midwatch.telemetry.logs import configure_logs
 
@@ -31,6 +34,12 @@ FastAPI route that only inserts the same rows, each in a process of its own: med
 Feed: the replica is in this process, its 500 clients in another. The floor is uvicorn alone, whose connections wait for
 the same text and send it.
 
+LLM service: the same model asked from this process and through `midwatch llm-service`, in turn: CPU of both processes.
+The floor is a gRPC call that does nothing, one message there and one back.
+
+Tool calls: CPU of this process for a call on a session that is held, ours and the SDK's client in turn, without gate,
+masking and journal. The servers are processes of their own.
+
 Start: whole processes, started one after another: `--help` beside a Python that does nothing, `serve` beside a Python
 that imports what every such service imports.
 """
@@ -39,11 +48,14 @@ that imports what every such service imports.
 @dataclass(frozen=True, slots=True)
 class _Figures:
     loop: LoopFigures
+    ledger: LedgerFigures
     storage: StorageFigures
     claims: ClaimFigures
     intake: IntakeFigures
     lists: ListFigures
     feed: FeedFigures
+    transport: TransportFigures
+    tool_calls: ToolCallFigures
 
 
 @click.command()
@@ -57,14 +69,26 @@ def main(*, quick: bool) -> None:
         startup = measure_startup(folder, folder / "empty-home", rounds=rounds)
     checks = [
         *figures.loop.checks,
+        *figures.ledger.checks,
         *figures.storage.checks,
         *figures.claims.checks,
         *figures.intake.checks,
         *figures.lists.checks,
         *figures.feed.checks,
+        *figures.transport.checks,
+        *figures.tool_calls.checks,
         *startup.checks,
     ]
-    measured = (figures.loop, figures.claims, figures.intake, figures.feed, startup)
+    measured = (
+        figures.loop,
+        figures.ledger,
+        figures.claims,
+        figures.intake,
+        figures.feed,
+        figures.transport,
+        figures.tool_calls,
+        startup,
+    )
     click.echo(render_report(checks, [note for each in measured for note in each.notes]))
     sys.exit(0 if all(check.is_met for check in checks) else 1)
 
@@ -75,11 +99,14 @@ async def _measure(folder: Path, *, rounds: int, claims: int, reads: int) -> _Fi
         config_folder = write_config(folder, workloads, base_url=base_url)
         return _Figures(
             loop=await measure_loop(config_folder, dsn, base_url=base_url, rounds=rounds),
+            ledger=await measure_ledger(config_folder, dsn, rounds=rounds),
             storage=await measure_storage(config_folder, dsn),
             claims=await measure_claims(config_folder, dsn, claims=claims),
             feed=await measure_feed(config_folder, dsn),
             intake=await measure_intake(config_folder, dsn, alert_type=workloads[0].name, rounds=rounds),
+            tool_calls=await measure_tool_calls(rounds=rounds),
             lists=await measure_lists(config_folder, dsn, rounds=reads),
+            transport=await measure_transport(folder, rounds=rounds),
         )
 
 

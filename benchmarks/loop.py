@@ -95,15 +95,15 @@ async def measure_loop(config_folder: Path, dsn: str, *, base_url: str, rounds: 
         async def play_ours(workload: Workload) -> int:
             return await replica.count_calls(await replica.run_session(workload))
 
-        await _measure_round(play_floor, play_ours)  # imports, connections and prepared statements
+        await measure_round(play_floor, play_ours)  # imports, connections and prepared statements
         for _ in range(rounds):
-            floor_costs, our_costs = await _measure_round(play_floor, play_ours)
+            floor_costs, our_costs = await measure_round(play_floor, play_ours)
             floor.append(floor_costs)
             ours.append(our_costs)
     return LoopFigures(floor=_take_medians(floor), ours=_take_medians(ours))
 
 
-async def _measure_round(*sides: Play) -> list[dict[int, Cost]]:
+async def measure_round(*sides: Play) -> list[dict[int, Cost]]:
     """The sides take turns session by session, so that both meet the same moods of the machine."""
     costs: list[dict[int, list[Cost]]] = [defaultdict(list) for _ in sides]
     for size in _ROUND:

@@ -38,6 +38,12 @@ async def serve_model(folder: Path, workloads: list[Workload]) -> AsyncGenerator
     script = folder / "script.yaml"
     # JSON is YAML.
     _write(script, {"agents": {workload.name: _write_turns(workload) for workload in workloads}})
+    async with serve_script(script) as base_url:
+        yield base_url
+
+
+@asynccontextmanager
+async def serve_script(script: Path) -> AsyncGenerator[str]:
     program = (sys.executable, "-m", "tests.fakes.openai_server", "--script", str(script))
     process = await asyncio.create_subprocess_exec(*program, stdout=PIPE, cwd=_ROOT)
     try:
@@ -62,6 +68,7 @@ def write_config(folder: Path, workloads: list[Workload], *, base_url: str) -> P
             "mcp_servers": {
                 SERVER: {
                     "transport": {"type": "stdio", "command": command, "args": arguments},
+                    "run_as": "self",
                     "kinds": {"read": ["*"]},
                 }
             },

@@ -55,7 +55,7 @@ def write_config(
     kinds = {"read": list(READS), "write": ["restart", "slow_write"]}
     config = {
         "defaults": {"llm_provider": "fake", "alert_type": "deck"},
-        "mcp_servers": {server: {"transport": transport, "kinds": kinds} for server in servers},
+        "mcp_servers": {server: {"transport": transport, "kinds": kinds, "run_as": "self"} for server in servers},
         "agents": {"Mate": {"mcp_servers": list(servers)}},
         "agent_chains": {
             "deck": {"alert_types": ["deck"], "stages": [{"name": "watch", "agents": [{"name": "Mate"}]}]}

@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from uuid import UUID
@@ -14,14 +14,17 @@ from midwatch.api.state import State
 from midwatch.config.env import Env
 from midwatch.config.limits import Limits
 from midwatch.config.load import Config
+from midwatch.config.scope import find_scope
 from midwatch.domain.errors import StoreUnavailable
 from midwatch.intake.submit_alert import Intake, alert_mask
 from midwatch.investigation.means import Means
 from midwatch.investigation.session import run_session
+from midwatch.kit.ids import new_id
 from midwatch.kit.owned import OwnedTasks
 from midwatch.llm.gateway import Gateway
 from midwatch.llm.http import new_http_client
 from midwatch.llm.prices import Prices
+from midwatch.llm.remote import open_remote
 from midwatch.queue.claim import Claimant
 from midwatch.queue.lease import Lease, LeaseTimes
 from midwatch.queue.worker import Worker
@@ -35,7 +38,12 @@ from midwatch.timeline.flush import Flusher
 from midwatch.timeline.hub import Hub
 from midwatch.timeline.listen import listen
 from midwatch.timeline.warnings import Warnings
+from midwatch.tools.health import HealthMonitor, Opener
+from midwatch.tools.inflight import CallsInFlight
+from midwatch.tools.pins import StoredPins
 from midwatch.tools.sightings import Sightings
+from midwatch.tools.workbench import Opening, Scopes, open_server_scope
+from midwatch.upkeep.expire_ledger import keep_expiring
 from midwatch.upkeep.index_documents import keep_indexing
 
 _SPARE_CONNECTIONS = 10
@@ -54,6 +62,8 @@ class Service:
     intake: Intake
     config: Config
     sightings: Sightings
+    calls: CallsInFlight
+    health: HealthMonitor
 
     @property
     def state(self) -> State:
@@ -71,6 +81,8 @@ class Service:
         kind, _, session = payload.partition(":")
         if kind == "cancel":
             self.worker.poke(UUID(session))
+        elif kind == "cancel-call":
+            self.calls.cancel(UUID(session))
         else:
             self.worker.wake()
 
@@ -88,6 +100,10 @@ class Service:
                 group.create_task(self.hub.run(), name="hub"),
                 group.create_task(self.intake.waker.run(self.store), name="waker"),
                 group.create_task(keep_indexing(self.store), name="indexing"),
+                group.create_task(self.health.run(), name="health"),
+                group.create_task(
+                    keep_expiring(self.store, interval=self.config.system.retention.cleanup_interval), name="expiring"
+                ),
                 group.create_task(
                     listen(
                         self.store,
@@ -117,6 +133,8 @@ class Plan:
     env: Env
     environ: Mapping[str, str]
     limits: Limits = field(default_factory=Limits)
+    watches_servers: bool = True
+    """Look at the tool servers between investigations. Not worth it for a process that runs only one."""
 
 
 @asynccontextmanager
@@ -127,17 +145,24 @@ async def open_service(plan: Plan) -> AsyncGenerator[Service]:
         http = await stack.enter_async_context(new_http_client())
         flusher = Flusher(store)
         config = plan.config
+        remote = await stack.enter_async_context(open_remote(config.llm, environ=config.environ))
+        gateway = Gateway(http=http, environ=config.environ, folder=config.folder, remote=remote)
+        stack.push_async_callback(gateway.close)
+        warnings = _standing_warnings(config)
+        shared = await stack.enter_async_context(open_server_scope(_share_servers(plan)))
         means = Means(
             store=store,
             flusher=flusher,
             config=config,
-            gateway=Gateway(http=http, environ=config.environ, folder=config.folder),
+            gateway=gateway,
             prices=Prices(estimation=config.system.cost_estimation),
             owned=owned,
             environ=plan.environ,
-            secret_names=frozenset(p.api_key_env for p in config.providers.values() if p.api_key_env),
+            secret_names=_name_secrets(config),
             limits=plan.limits,
-            sightings=Sightings(_standing_warnings(config)),
+            sightings=Sightings(warnings),
+            pins=StoredPins(store, warnings),
+            scopes=Scopes(replica=shared),
         )
         yield Service(
             store=store,
@@ -147,7 +172,38 @@ async def open_service(plan: Plan) -> AsyncGenerator[Service]:
             intake=Intake(store=store, flusher=flusher, config=config, mask=alert_mask(config)),
             config=config,
             sightings=means.sightings,
+            calls=means.calls,
+            health=_build_monitor(plan, means, shared=shared),
         )
+
+
+def _name_secrets(config: Config) -> frozenset[str]:
+    keys = frozenset(p.api_key_env for p in config.providers.values() if p.api_key_env)
+    return keys | {config.llm.service_token_env}
+
+
+def _share_servers(plan: Plan) -> Opening:
+    return Opening(
+        environment=plan.environ,
+        secret_names=_name_secrets(plan.config),
+        client_id=str(new_id()),
+        init_timeout=plan.limits.mcp_init,
+    )
+
+
+def _build_monitor(plan: Plan, means: Means, *, shared: Opener) -> HealthMonitor:
+    def open_scope() -> AbstractAsyncContextManager[Opener]:
+        return open_server_scope(_share_servers(plan))
+
+    return HealthMonitor(
+        servers=find_scope(plan.config).servers if plan.watches_servers else {},
+        sightings=means.sightings,
+        shared=shared,
+        open_scope=open_scope,
+        pins=means.pins,
+        interval=plan.limits.health_interval,
+        limit=plan.limits.health_check,
+    )
 
 
 def _standing_warnings(config: Config) -> Warnings:

@@ -72,7 +72,7 @@ def write_config(folder: Path, *, turns: Sequence[Turn] = (CONCLUSION,)) -> None
     transport = {"type": "stdio", "command": sys.executable, "args": [str(FAKE_SERVER)]}
     main = {
         "defaults": {"llm_provider": "script", "alert_type": "deck"},
-        "mcp_servers": {"deck": {"transport": transport, "kinds": {"read": ["*"]}}},
+        "mcp_servers": {"deck": {"transport": transport, "run_as": "self", "kinds": {"read": ["*"]}}},
         "agents": {"Mate": {"mcp_servers": ["deck"]}},
         "agent_chains": {name: _chain(name) for name in ("deck", "engine")},
         "queue": {"worker_count": 2, "heartbeat_interval": "1s", "graceful_shutdown_timeout": "1s"},

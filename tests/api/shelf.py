@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
@@ -81,6 +82,27 @@ async def write_on(store: Store, session_id: str, **texts: str) -> None:
                     UUID(session_id),
                     text_id,
                 )
+
+
+async def keep_sent(
+    store: Store, session_id: str, interaction_id: str, *, execution_id: str, body: bytes = b'{"messages":[]}'
+) -> str:
+    """As if this had left for a model; the id of the request."""
+    request_id = new_id()
+    async with store.connect() as tx:
+        await tx.execute(
+            "INSERT INTO outbound_requests (sent_at, size, tail, session_id, execution_id, request_id, interaction_id, "
+            "sha256, provider, model, host, path, heads, literal) "
+            "VALUES (clock_timestamp(), $1, 0, $2, $3, $4, $5, $6, 'main', 'model', 'localhost', '/v1', '{}', $7)",
+            len(body),
+            UUID(session_id),
+            UUID(execution_id),
+            request_id,
+            UUID(interaction_id),
+            sha256(body).digest(),
+            body,
+        )
+    return str(request_id)
 
 
 async def wait_for_end(edge: Edge, session_id: str) -> dict[str, Any]:

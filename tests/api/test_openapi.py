@@ -16,7 +16,7 @@ from midwatch.api.app import create_app
 from midwatch.domain.session import SessionStatus
 from midwatch.kit import json
 from tests.api.edge import CONCLUSION, Edge, call, open_edge, running, write_config
-from tests.api.shelf import SESSIONS, Shelved, shelve, wait_for_end
+from tests.api.shelf import SESSIONS, Shelved, keep_sent, shelve, wait_for_end
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = """\
@@ -42,6 +42,18 @@ include-path = "/api/v1/sessions/{session_id}/trace/llm/{interaction_id}"
 "path.interaction_id" = { dictionary = "llm", probability = 0.7 }
 
 [[operations]]
+include-path = "/api/v1/sessions/{session_id}/trace/llm/{interaction_id}/outbound"
+[operations.parameters]
+"path.session_id" = { dictionary = "ended", probability = 0.7 }
+"path.interaction_id" = { dictionary = "llm", probability = 0.7 }
+
+[[operations]]
+include-path = "/api/v1/sessions/{session_id}/outbound/{request_id}"
+[operations.parameters]
+"path.session_id" = { dictionary = "ended", probability = 0.7 }
+"path.request_id" = { dictionary = "outbound", probability = 0.7 }
+
+[[operations]]
 include-path = "/api/v1/sessions/{session_id}/trace/mcp/{interaction_id}"
 [operations.parameters]
 "path.session_id" = { dictionary = "ended", probability = 0.7 }
@@ -57,6 +69,8 @@ checks.not_a_server_error.expected-statuses = ["2xx", "4xx", 503]
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY")
 NOT_DESCRIBED = {"/api/docs", "/openapi.json", "/api/v1/ws"}
 """The description itself, in two forms, and what OpenAPI has no words for. Pages for people lie outside `/api/`."""
+FOREIGN = ("/outbound/{request_id}", "/{interaction_id}/outbound")
+"""What was sent to a provider, in the shape that the provider wants."""
 Operation = dict[str, Any]
 
 
@@ -79,12 +93,17 @@ async def _fill(edge: Edge) -> dict[str, list[str]]:
         assert (await wait_for_end(edge, ended))["status"] == "completed"
     (stage,) = (await edge.http.get(f"{SESSIONS}/{ended}/trace")).json()["stages"]
     (execution,) = stage["executions"]
+    sent = [
+        await keep_sent(edge.store, ended, item["id"], execution_id=execution["execution_id"])
+        for item in execution["llm_interactions"]
+    ]
     others = [await shelve(edge.store, Shelved(status=status)) for status in SessionStatus]
     return {
         "ended": [ended],
         "sessions": [ended, *others],
         "llm": [item["id"] for item in execution["llm_interactions"]],
         "mcp": [item["id"] for item in execution["mcp_interactions"]],
+        "outbound": sent,
     }
 
 
@@ -166,7 +185,8 @@ async def test_every_body_has_a_shape(app: FastAPI) -> None:
         (status,) = {"200", "202"} & operation["responses"].keys()
         shape = _schema(operation["responses"][status])
         shape = shape["items"] if shape.get("type") == "array" else shape
-        assert "$ref" in shape or shape == {"type": "string"}, path
+        is_foreign = path.endswith(FOREIGN)
+        assert "$ref" in shape or shape == {"type": "object" if is_foreign else "string"}, path
         if "requestBody" in operation:
             name = _schema(operation["requestBody"])["$ref"].rpartition("/")[2]
             assert app.openapi()["components"]["schemas"][name]["additionalProperties"] is False

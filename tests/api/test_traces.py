@@ -17,7 +17,7 @@ LLM_ITEM_KEYS = {
     *("estimated_cost_usd", "error_message", "created_at"),
 }
 LLM_KEYS = LLM_ITEM_KEYS | {
-    *("thinking_content", "llm_request", "llm_response", "response_metadata", "conversation"),
+    *("thinking_content", "llm_request", "llm_response", "response_metadata", "conversation", "outbound"),
 }
 MCP_ITEM_KEYS = {
     *("id", "interaction_type", "server_name", "tool_name", "duration_ms", "error_message", "created_at"),

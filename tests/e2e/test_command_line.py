@@ -133,7 +133,7 @@ def write_config(folder: Path, *, base_url: str = "http://127.0.0.1:1/v1", **ser
     provider = {"type": "openai", "model": "fake", "base_url": base_url, "api_key_env": "MODEL_KEY"}
     main = {
         "defaults": {"llm_provider": "fake", "alert_type": "deck"},
-        "mcp_servers": {"deck": {"transport": transport, "kinds": {"read": ["*"]}, **server}},
+        "mcp_servers": {"deck": {"transport": transport, "run_as": "self", "kinds": {"read": ["*"]}, **server}},
         "agents": {"Mate": {"mcp_servers": ["deck"]}},
         "agent_chains": {
             "deck": {"alert_types": ["deck"], "stages": [{"name": "watch", "agents": [{"name": "Mate"}]}]}

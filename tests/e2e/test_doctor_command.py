@@ -25,7 +25,8 @@ Shape = dict[str, Any]
 
 
 def fake_server(*options: str, **more: Any) -> Shape:
-    return {"transport": {"type": "stdio", "command": sys.executable, "args": [str(FAKE_SERVER), *options]}, **more}
+    transport = {"type": "stdio", "command": sys.executable, "args": [str(FAKE_SERVER), *options]}
+    return {"transport": transport, "run_as": "self", **more}
 
 
 def write_config(folder: Path, servers: Shape, *, base_url: str = NOWHERE) -> None:
@@ -98,6 +99,7 @@ async def test_tools_that_nobody_vouches_for_come_with_a_block_that_settles_them
     args = [str(SDK_SERVER)]
     server: Shape = {
         "transport": {"type": "stdio", "command": sys.executable, "args": args},
+        "run_as": "self",
         "kinds": {"read": ["no*"]},
     }
     write_config(tmp_path, {"sdk": server})
@@ -165,7 +167,7 @@ async def test_servers_are_tried_side_by_side(tmp_path: Path, dsn: str) -> None:
     for mine, others in (marks, marks[::-1]):
         args = ["-c", WAITS_FOR_ANOTHER, mine, others, str(FAKE_SERVER)]
         transport = {"type": "stdio", "command": sys.executable, "args": args}
-        servers[Path(mine).name] = {"transport": transport, "kinds": {"read": ["*"]}}
+        servers[Path(mine).name] = {"transport": transport, "run_as": "self", "kinds": {"read": ["*"]}}
     write_config(tmp_path, servers)
     result = examine(tmp_path, "--timeout", "20", DATABASE_URL=dsn)
     assert result.returncode == 0

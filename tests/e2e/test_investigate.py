@@ -242,7 +242,7 @@ def write_slow_config(folder: Path, model: OpenAIServer) -> Path:
     transport = {"type": "stdio", "command": sys.executable, "args": [str(FAKE_SERVER)]}
     main: dict[str, Any] = {
         "defaults": {"llm_provider": "fake", "alert_type": "deck"},
-        "mcp_servers": {"deck": {"transport": transport, "kinds": {"read": ["*"]}}},
+        "mcp_servers": {"deck": {"transport": transport, "run_as": "self", "kinds": {"read": ["*"]}}},
         "agents": {"Mate": {"mcp_servers": ["deck"]}},
         "agent_chains": {
             "deck": {"alert_types": ["deck"], "stages": [{"name": "watch", "agents": [{"name": "Mate"}]}]}

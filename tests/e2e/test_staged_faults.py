@@ -80,6 +80,7 @@ def bench(tmp_path: Path, dsn: str) -> Bench:
                 "mcp_servers": {
                     "midwatch-host": {
                         "transport": {"type": "stdio", "command": started[0], "args": [*map(str, started[1:])]},
+                        "run_as": "self",
                         "kinds": {"default": "read"},
                     }
                 },

@@ -1,17 +1,19 @@
 """A call journal in memory. Keeps one ordered log, so that tests can tell what came before what."""
 
 from midwatch.domain.errors import MidwatchError
-from midwatch.domain.tools import ClearedCall, Refusal, ToolCall, ToolResult
+from midwatch.domain.tools import CallNote, ClearedCall, Refusal, ToolCall, ToolResult
 from midwatch.safety.refusals import render_refusal
 
 
 class FakeCallJournal:
     def __init__(self) -> None:
         self.log: list[str] = []
-        """`start NAME`, `dispatch NAME`, `finish NAME`, `refuse NAME CODE`, and whatever a fake toolset adds."""
+        """`start NAME`, `dispatch NAME`, `finish NAME`, `refuse NAME CODE`, `unknown NAME`, and what fake tools add."""
         self.started: list[ClearedCall] = []
         self.finished: list[tuple[ClearedCall, ToolResult]] = []
         self.refused: list[tuple[ToolCall, Refusal]] = []
+        self.unknown: list[tuple[ToolCall, ToolResult]] = []
+        self.notes: list[CallNote] = []
         self.start_refusal: Refusal | None = None
         self.dispatch_failure: MidwatchError | None = None
 
@@ -35,3 +37,10 @@ class FakeCallJournal:
         self.log.append(f"refuse {call.name} {refusal.code}")
         self.refused.append((call, refusal))
         return ToolResult(content=render_refusal(refusal), error=refusal.code)
+
+    async def settle_unknown(self, call: ToolCall, result: ToolResult) -> None:
+        self.log.append(f"unknown {call.name}")
+        self.unknown.append((call, result))
+
+    def show_note(self, cleared: ClearedCall, note: CallNote) -> None:  # noqa: ARG002 - one call at a time
+        self.notes.append(note)

@@ -6,6 +6,7 @@ from typing import Any
 from midwatch.domain.tools import Clearance, ClearedCall, ToolCall, ToolKind
 from midwatch.kit.ids import new_id
 from midwatch.kit.json import encode_text
+from tests.fakes.toolset import define_tool
 
 _NONE: Mapping[str, Any] = {}
 
@@ -23,6 +24,7 @@ def cleared_write(name: str, arguments: Mapping[str, Any] = _NONE, *, timeout: f
 def _clear(name: str, arguments: Mapping[str, Any], *, kind: ToolKind, proven: bool, timeout: float) -> ClearedCall:
     return ClearedCall(
         call=ToolCall(call_id=new_id(), provider_id="call_1", name=name, arguments=encode_text(arguments)),
+        tool=define_tool(name),
         arguments=arguments,
         clearance=Clearance(kind=kind, proven=proven, rule="test", targets=(), timeout=timeout),
     )

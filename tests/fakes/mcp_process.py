@@ -6,7 +6,7 @@ from typing import Any
 
 import psutil
 
-from midwatch.config.mcp import McpServer, StdioTransport
+from midwatch.config.mcp import OURSELVES, McpServer, StdioTransport
 from midwatch.kit.json import decode
 
 FAKE_SERVER = Path(__file__).with_name("mcp_server.py")
@@ -14,7 +14,9 @@ SDK_SERVER = Path(__file__).with_name("sdk_mcp_server.py")
 
 
 def fake_mcp_server(*options: str, program: Path = FAKE_SERVER) -> McpServer:
-    return McpServer(transport=StdioTransport(type="stdio", command=sys.executable, args=(str(program), *options)))
+    transport = StdioTransport(type="stdio", command=sys.executable, args=(str(program), *options))
+    # As another user it could not write into a test's folder.
+    return McpServer(transport=transport, run_as=OURSELVES)
 
 
 def running_fakes() -> list[psutil.Process]:

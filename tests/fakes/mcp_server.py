@@ -222,7 +222,7 @@ def describe_tool(name: str, schema: dict[str, Any], *, is_read: bool) -> dict[s
     }
 
 
-def parse_options() -> argparse.Namespace:
+def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser()
     parser.add_argument("--effects", help="file that gets a line for each effect")
     parser.add_argument("--log-reads", action="store_true", help="let reads leave a line there as well")
@@ -232,11 +232,11 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--silent", action="store_true", help="answer nothing but tool calls")
     parser.add_argument("--noise", action="store_true", help="print lines that are no messages")
     parser.add_argument("--stubborn", action="store_true", help="ignore SIGTERM and a closed stdin")
-    return parser.parse_args()
+    return parser
 
 
 def main() -> None:
-    options = parse_options()
+    options = build_parser().parse_args()
     if options.stubborn:
         import signal  # noqa: PLC0415 - start-up time
 

@@ -48,6 +48,8 @@ class Received:
     body: Body
     connection: int
     """Counts connections, to see whether one was used again."""
+    data: bytes = b""
+    """The body as it came."""
 
 
 def in_order(replies: Iterable[Reply]) -> Answer:
@@ -108,6 +110,10 @@ class ProviderServer:
         default_factory=dict[asyncio.StreamWriter, asyncio.Event]
     )
 
+    @property
+    def open_connections(self) -> int:
+        return len(self._writers)
+
     async def serve_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
         connection = self.connections
@@ -139,7 +145,7 @@ class ProviderServer:
             return await _write_status(writer, Status(status=404, body=b'{"detail":"Not Found"}'))
         body = cast("Body", json.decode(data))
         if self.record:
-            self.requests.append(Received(path=path, headers=headers, body=body, connection=connection))
+            self.requests.append(Received(path=path, headers=headers, body=body, connection=connection, data=data))
         self.asked.set()
         return await self._reply(reader, writer, body=body)
 

@@ -6,6 +6,7 @@ from midwatch.agent.journal import Fallback, Reply
 from midwatch.domain.errors import MidwatchError
 from midwatch.domain.messages import AssistantMessage, Message, UserMessage
 from midwatch.domain.timeline import Phase
+from midwatch.llm.model import Sent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +28,7 @@ class FakeTurnJournal:
     streamed: list[str] = field(default_factory=list[str])
     thought: list[str] = field(default_factory=list[str])
     phases: list[Phase] = field(default_factory=list[Phase])
+    sent: list[Sent] = field(default_factory=list[Sent])
     failure: MidwatchError | None = None
     """Raised instead of the next commit."""
 
@@ -39,6 +41,9 @@ class FakeTurnJournal:
 
     def stream_thinking(self, delta: str) -> None:
         self.thought.append(delta)
+
+    def note_sent(self, sent: Sent) -> None:
+        self.sent.append(sent)
 
     async def commit_reply(self, reply: Reply) -> None:
         self._check()

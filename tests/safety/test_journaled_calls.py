@@ -24,7 +24,7 @@ class Bench:
 def cleared(kind: ToolKind = ToolKind.WRITE, *, proven: bool = True) -> ClearedCall:
     call = ToolCall(call_id=new_id(), provider_id="p", name="k8s.set", arguments="{}")
     clearance = Clearance(kind=kind, proven=proven, rule="r", targets=("mcp:k8s",), timeout=1)
-    return ClearedCall(call=call, arguments={}, clearance=clearance)
+    return ClearedCall(call=call, tool=define_tool(call.name), arguments={}, clearance=clearance)
 
 
 STARTED = ["start k8s.set", "dispatch k8s.set", "run k8s.set", "finish k8s.set"]

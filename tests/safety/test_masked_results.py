@@ -21,7 +21,7 @@ READ = Clearance(kind=ToolKind.READ, proven=True, rule="r", targets=(), timeout=
 
 def cleared(name: str = "k8s.get") -> ClearedCall:
     call = ToolCall(call_id=new_id(), provider_id="p", name=name, arguments="{}")
-    return ClearedCall(call=call, arguments={}, clearance=READ)
+    return ClearedCall(call=call, tool=define_tool(name), arguments={}, clearance=READ)
 
 
 def tools_answering(result: ToolResult, name: str = "k8s.get") -> FakeToolset:

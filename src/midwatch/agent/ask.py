@@ -150,7 +150,12 @@ class Asker:
 
     async def _gather(self, draft: Draft, question: Question, *, deadline: float) -> Failure | None:
         budget = self.budget
-        request = ModelRequest(messages=question.messages, tools=question.tools, agent=question.agent)
+        request = ModelRequest(
+            messages=question.messages,
+            tools=question.tools,
+            agent=question.agent,
+            note_sent=self.journal.note_sent,
+        )
         loop = asyncio.get_running_loop()
         whole = asyncio.timeout(max(min(budget.call, deadline - boottime()), 0.0))
         pace = asyncio.timeout(budget.first_chunk)

@@ -6,7 +6,7 @@ from typing import Protocol
 from midwatch.domain.messages import Usage
 from midwatch.domain.timeline import InteractionType, Phase
 from midwatch.domain.tools import ToolCall
-from midwatch.llm.model import CodeChunk, GroundingChunk, NoticeChunk
+from midwatch.llm.model import CodeChunk, GroundingChunk, NoticeChunk, Sent
 
 Aside = CodeChunk | GroundingChunk | NoticeChunk
 
@@ -59,6 +59,10 @@ class TurnJournal(Protocol):
         ...
 
     def stream_thinking(self, delta: str) -> None: ...
+
+    def note_sent(self, sent: Sent) -> None:
+        """What leaves for the model; recorded with the reply or the failure that comes of it."""
+        ...
 
     async def commit_reply(self, reply: Reply) -> None:
         """The model's reply, before any of its calls run. Raises LeaseLost."""

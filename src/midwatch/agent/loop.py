@@ -65,14 +65,14 @@ class Agent:
         """`open_calls` are calls of the last reply that have no result yet."""
         await self._act(open_calls)
         self._put_answers_in_order()
-        tools = await self.tools.list_tools()
         while self._may_go_on():
             if concluded := self._conclusion():
                 return concluded
             if self._is_waiting_for_words() and not await self._prompt_for_words():
                 return Failed(error="the model answered with nothing, again and again")
             await self._mention_budget()
-            reply = await self._ask(tools, InteractionType.ITERATION)
+            # Asked each time: a server may have told that its tools are others now.
+            reply = await self._ask(await self.tools.list_tools(), InteractionType.ITERATION)
             if not isinstance(reply, Reply):
                 return reply
             await self._act(reply.calls)

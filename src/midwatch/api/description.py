@@ -24,6 +24,7 @@ _MEANINGS = {
     HTTPStatus.NOT_FOUND: "There is nothing under this id",
     HTTPStatus.REQUEST_TIMEOUT: "The body did not arrive in time; the connection is closed",
     HTTPStatus.CONFLICT: "What is there does not allow it; `message` says why",
+    HTTPStatus.GONE: "It was there and is no longer kept",
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "The request is too large",
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "The body was not sent as application/json",
     HTTPStatus.MISDIRECTED_REQUEST: "The name in Host is not one of this service",

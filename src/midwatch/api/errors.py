@@ -14,13 +14,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from midwatch.api.body import KEY_TWICE
 from midwatch.api.border import answer_error
-from midwatch.domain.errors import Conflict, Invalid, NotFound, Rejected, StoreUnavailable, TooLarge
+from midwatch.domain.errors import Conflict, Gone, Invalid, NotFound, Rejected, StoreUnavailable, TooLarge
 from midwatch.kit.json import clean_text
 
 _STATUS: dict[type[Rejected], HTTPStatus] = {
     Invalid: HTTPStatus.BAD_REQUEST,
     NotFound: HTTPStatus.NOT_FOUND,
     Conflict: HTTPStatus.CONFLICT,
+    Gone: HTTPStatus.GONE,
     TooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
 }
 _CODES = {

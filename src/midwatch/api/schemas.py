@@ -27,6 +27,12 @@ class CancelOut(BaseModel):
     message: str
 
 
+class CallCancelOut(BaseModel):
+    session_id: UUID
+    call_id: UUID
+    message: str
+
+
 class ExecutionOut(BaseModel):
     execution_id: UUID
     agent_name: str

@@ -43,7 +43,9 @@ class WarningsOut(BaseModel):
 
 class McpServerOut(BaseModel):
     id: str
-    healthy: bool | None = Field(description="null as long as no investigation of this replica has used the server")
+    healthy: bool | None = Field(
+        description="null as long as this replica has not looked at the server, which it does when a chain uses it"
+    )
     last_check: datetime | None
     tool_count: int
     tools: list[ToolOut]

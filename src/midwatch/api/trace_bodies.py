@@ -7,8 +7,10 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
+from midwatch.api.outbound_bodies import OutboundOut
 from midwatch.kit import json
 from midwatch.store.driver import Row
+from midwatch.store.ledger import Outbound
 from midwatch.store.traces import LlmReading, Trace
 from midwatch.timeline.render import cut_text
 
@@ -110,9 +112,12 @@ class LlmDetail(LlmItem):
     llm_response: dict[str, Any]
     response_metadata: dict[str, Any] | None
     conversation: list[ConversationMessage]
+    outbound: OutboundOut | None = Field(
+        description="What left for the model, of several attempts the last; null when nothing did, or it has expired"
+    )
 
     @classmethod
-    def from_reading(cls, reading: LlmReading) -> Self:
+    def from_reading(cls, reading: LlmReading, *, outbound: Outbound | None) -> Self:
         row = reading.interaction
         thinking = row["thinking_content"]
         return cls.model_validate(
@@ -121,6 +126,7 @@ class LlmDetail(LlmItem):
                 "thinking_content": None if thinking is None else cut_text(thinking, row["thinking_length"]),
                 "llm_response": _response(reading),
                 "conversation": [_message(message, reading.calls) for message in reading.messages],
+                "outbound": None if outbound is None else OutboundOut.from_outbound(outbound),
             }
         )
 

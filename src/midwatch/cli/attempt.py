@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from os import geteuid
 from pathlib import Path
 from shlex import quote
+from uuid import UUID
 
 from midwatch.cli.ending import FAILED, MISCONFIGURED
 from midwatch.cli.live.plain import AnalysisOnly, JsonLines
@@ -28,6 +29,8 @@ class Request:
     alert: NewAlert | None
     follow: str | None
     server: str | None
+    record: Path | None
+    """Where to write what the models said."""
     config_dir: Path | None
     as_json: bool
     quiet: bool
@@ -103,6 +106,7 @@ async def _attempt_here(
     from midwatch.cli.surroundings import read_all_env
     from midwatch.config.load import load_config
     from midwatch.kit.process import forbid_dumping
+    from midwatch.timeline.recording import record_session
     from midwatch.wiring import Plan
 
     forbid_dumping()
@@ -110,7 +114,7 @@ async def _attempt_here(
     configure_quiet_logs(environ, level=env.log_level, fmt=env.log_format)
     config = load_config(env.config_dir, environ=environ)
     watching.screen.doing = "starting"
-    plan = Plan(config=config, env=env, environ=environ)
+    plan = Plan(config=config, env=env, environ=environ, watches_servers=False)
     address = Address(host="127.0.0.1", port=0)
     async with running_replica(plan, address) as replica, connect_server(replica.url) as server:
         attempt.session_id = await _find_session(server, request, author=name_user())
@@ -119,6 +123,10 @@ async def _attempt_here(
             watching.view.note(warning)
         session = await watch(server, attempt.session_id, view=watching.view, stop=stop)
         watching.tell(f"  again    {_follow_command(attempt, request)}")
+        if request.record is not None:
+            script = await record_session(replica.service.store, UUID(attempt.session_id))
+            await asyncio.to_thread(request.record.write_text, script, encoding="utf-8")
+            watching.tell(f"  script   {request.record}")
         watching.screen.doing = "closing"
     return judge(session, stop)
 

@@ -11,10 +11,16 @@ _SECTIONS = {
         "demo": ("midwatch.cli.demo:demo", "Watch an investigation of a made-up alert, right here."),
         "investigate": ("midwatch.cli.investigate:investigate", "Investigate one alert and print what was found."),
         "serve": ("midwatch.cli.serve:serve", "Serve the API and investigate alerts."),
+        "llm-service": (
+            "midwatch.cli.llm_service:llm_service",
+            "Serve models to others, so that the keys stay here.",
+        ),
     },
     "Check": {
         "check-config": ("midwatch.cli.check_config:check_config", "Say what is wrong with a configuration."),
         "doctor": ("midwatch.cli.doctor:doctor", "Try out what you configured, and say what to do next."),
+        "ledger": ("midwatch.cli.ledger:ledger", "Show what a session sent to models."),
+        "tools": ("midwatch.cli.tools:tools", "Accept tools that have changed."),
         "mask": ("midwatch.cli.mask:mask", "Show what would be masked in a text."),
     },
     "Database": {

@@ -9,11 +9,12 @@ from shlex import quote
 from midwatch.cli.checks.database import check_database
 from midwatch.cli.checks.finding import Finding, Grade, doubtful, fine, wrong
 from midwatch.cli.checks.models import check_models
-from midwatch.cli.checks.scope import Scope, find_scope
+from midwatch.cli.checks.pins import check_pins
 from midwatch.cli.checks.servers import judge_servers, write_kinds
 from midwatch.cli.surroundings import read_all_env
 from midwatch.config.env import Env
 from midwatch.config.load import Config, examine_config
+from midwatch.config.scope import Scope, find_scope
 from midwatch.domain.errors import Misconfigured
 from midwatch.tools.workbench import ServerReport, inspect_servers
 
@@ -53,6 +54,7 @@ async def run_checkup(orders: Orders) -> Checkup:
     scope = find_scope(config)
     reports, rest = await _look(config, scope, env=env, orders=orders)
     findings += [*rest, *judge_servers(reports)]
+    findings += await check_pins(env, scope.servers, reports, patience=orders.patience)
     return Checkup(
         findings=findings,
         next=_choose_next(env, scope, findings),
@@ -84,6 +86,7 @@ async def _look(
 ) -> tuple[dict[str, ServerReport], list[Finding]]:
     """Side by side: each of them mostly waits."""
     secret_names = frozenset(p.api_key_env for p in config.providers.values() if p.api_key_env)
+    secret_names |= {config.llm.service_token_env}
     async with asyncio.TaskGroup() as group:
         database = group.create_task(check_database(env, patience=orders.patience))
         models = group.create_task(check_models(config, scope.providers, probe=orders.probe, patience=orders.patience))

@@ -29,6 +29,12 @@ if TYPE_CHECKING:
     envvar="MIDWATCH_URL",
     help="Have it investigated by the Midwatch that serves there. Default: the variable MIDWATCH_URL, else right here.",
 )
+@click.option(
+    "--record",
+    type=click.Path(path_type=Path, dir_okay=False, writable=True),
+    metavar="FILE",
+    help="Write what the models said into FILE, a script that a provider of `type: scripted` plays again.",
+)
 @config_dir_flag
 @click.option("--json", "as_json", is_flag=True, help="Print every event and then the result, one JSON object a line.")
 @click.option("--quiet", "-q", is_flag=True, help="Print only the analysis.")
@@ -41,6 +47,7 @@ def investigate(
     alert_type: str | None,
     runbook: str | None,
     server: str | None,
+    record: Path | None,
     config_dir: Path | None,
     as_json: bool,
     quiet: bool,
@@ -63,6 +70,8 @@ def investigate(
         raise click.UsageError("--json and --quiet are two ways to print: choose one")
     if server is not None and config_dir is not None:
         raise click.UsageError("the server has its own configuration: leave out --config-dir or --server")
+    if server is not None and record is not None:
+        raise click.UsageError("what is recorded is read from the database: leave out --record or --server")
     try:
         alert = None if follow else _read(file, sample, alert_type=alert_type, runbook=runbook)
     except Invalid as problem:
@@ -75,6 +84,7 @@ def investigate(
         alert=alert,
         follow=str(follow) if follow else None,
         server=server or None,
+        record=record,
         config_dir=config_dir,
         as_json=as_json,
         quiet=quiet,

@@ -2,7 +2,6 @@
 
 import asyncio
 import errno
-import ipaddress
 import signal
 import socket
 from collections.abc import AsyncGenerator, Generator, Mapping
@@ -17,6 +16,7 @@ from fastapi import FastAPI
 from midwatch import __version__
 from midwatch.api.app import create_app
 from midwatch.api.server import server_settings
+from midwatch.cli.reach import is_reachable_only_here
 from midwatch.cli.signals import heeding_signals, running_task
 from midwatch.cli.surroundings import read_all_env
 from midwatch.config.env import Network
@@ -105,19 +105,12 @@ def _load(folder: Path | None, environ: Mapping[str, str]) -> Config:
 
 
 def _check_reach(host: str, *, no_authentication: bool) -> None:
-    if host == "localhost" or _is_loopback(host):
+    if is_reachable_only_here(host):
         return
     if not no_authentication:
         problem = f"other machines can reach {host}, and nobody is asked who they are"
         raise Misconfigured([f"{problem}: listen on 127.0.0.1, or add --no-authentication if that is what you want"])
     log.warning("no_authentication", host=host)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from midwatch.config.llm import (
     VertexAiProvider,
     XaiProvider,
 )
-from midwatch.config.mcp import DataMasking, Kinds, McpServer, StdioTransport
+from midwatch.config.mcp import OURSELVES, DataMasking, Kinds, McpServer, StdioTransport
 
 CHAT_AGENT = "ChatAgent"
 SYNTHESIS_AGENT = "SynthesisAgent"
@@ -146,10 +146,22 @@ def build_host_servers() -> dict[str, McpServer]:
             instructions="Tells about the machine that Midwatch runs on.",
             # Named one by one: a tool that nobody has looked at counts as a write.
             kinds=Kinds(read=HOST_TOOLS),
+            # Our own program, which only reads: as anybody else it would see little of the machine.
+            run_as=OURSELVES,
             # Where a container runtime may listen.
             inherit_env=("DOCKER_HOST", "XDG_RUNTIME_DIR"),
         )
     }
+
+
+def is_own(server: McpServer) -> bool:
+    """Whether the server is part of Midwatch, and changes only with it."""
+    own = build_host_servers()["midwatch-host"].transport
+    match server.transport, own:
+        case StdioTransport(command=command, args=args), StdioTransport() as ours:
+            return command == ours.command and args[: len(ours.args)] == ours.args
+        case _:
+            return False
 
 
 def _gemini(model: str, *, url_context: bool = True) -> GoogleProvider:

@@ -5,12 +5,13 @@ import re
 from midwatch.config.agents import SubAgent
 from midwatch.config.chains import Chain, Chat, Stage, StageAgent
 from midwatch.config.cost import find_conflicts
-from midwatch.config.mcp import DataMasking
+from midwatch.config.mcp import OURSELVES, DataMasking
 from midwatch.config.references import Parts, check_name, walk_blocks
 from midwatch.config.scoring import Scoring
 from midwatch.config.sections import Source
 from midwatch.config.sentences import dotted
 from midwatch.config.yaml import KeyPath
+from midwatch.kit.users import find_user, may_become
 from midwatch.masking.mask import check_pattern
 from midwatch.masking.patterns import GROUPS, KUBERNETES_SECRET, PATTERNS
 
@@ -23,6 +24,7 @@ def check_rules(parts: Parts) -> None:
     _check_server_ids(parts.main)
     for name, server in parts.mcp_servers.items():
         _check_masking(parts.main, server.data_masking, path=("mcp_servers", name, "data_masking"))
+        _check_user(parts.main, server.run_as, path=("mcp_servers", name, "run_as"))
     for name, chain in parts.chains.items():
         _check_chain(parts, chain, path=("agent_chains", name))
     _check_alert_types(parts)
@@ -126,6 +128,16 @@ def _check_masking(main: Source, masking: DataMasking, *, path: KeyPath) -> None
         inner = (*path, "custom_patterns", index, "pattern")
         if refusal := check_pattern(custom.pattern):
             main.problem(inner, f"{dotted(inner)}: {refusal}")
+
+
+def _check_user(main: Source, name: str | None, *, path: KeyPath) -> None:
+    if name is None or name == OURSELVES:
+        return
+    user = find_user(name)
+    if user is None:
+        main.problem(path, f'{dotted(path)}: there is no user "{name}" here')
+    elif not may_become(user):
+        main.problem(path, f"{dotted(path)}: only root can start programs as another user; leave it out, or write self")
 
 
 def _check_slack(parts: Parts) -> None:

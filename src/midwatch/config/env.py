@@ -58,6 +58,15 @@ def read_env(environ: Mapping[str, str]) -> Env:
     return env
 
 
+def read_port(environ: Mapping[str, str], name: str, *, default: int) -> int:
+    """Raises Misconfigured."""
+    reading = _Reading(environ)
+    port = reading.port(name, default=default)
+    if reading.problems:
+        raise Misconfigured(reading.problems)
+    return port
+
+
 def default_home(*, root: bool) -> Path:
     return Path("/var/lib/midwatch") if root else platformdirs.user_data_path("midwatch")
 

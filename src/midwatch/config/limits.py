@@ -20,5 +20,8 @@ class Limits:
 
     tool_call: float = 90
     mcp_init: float = 30
+    health_interval: float = 15
+    """Between two looks at a tool server."""
+    health_check: float = 5
     takeovers_in_a_row: int = 3
     """Take-overs without progress that fail a session."""

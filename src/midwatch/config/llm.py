@@ -102,6 +102,38 @@ class VertexAiProvider(Strict):
     max_tool_result_tokens: int | None = Field(default=None, ge=1, description=_RESULT_TOKENS)
 
 
+class PydanticAiProvider(Strict):
+    """Whoever pydantic-ai can speak to: Amazon Bedrock, Groq, Mistral and many more."""
+
+    type: Literal["pydantic-ai"] = Field(description="Any provider of pydantic-ai; `pip install 'midwatch[longtail]'`")
+    model: Name = Field(
+        description="`provider:model` as pydantic-ai names them, such as `groq:llama-3.3-70b-versatile`"
+    )
+    api_key_env: Name | None = Field(
+        default=None,
+        description="Variable that holds the key; none, the provider's own variables, or the machine's credentials",
+    )
+    base_url: WebUrl | None = Field(default=None, repr=False, description=_URL)
+    context_window: int | None = Field(default=None, ge=1000, description=_WINDOW)
+    max_tool_result_tokens: int | None = Field(default=None, ge=1, description=_RESULT_TOKENS)
+
+    @property
+    def prefix(self) -> str:
+        return self.model.partition(":")[0]
+
+
+class InstalledProvider(Strict):
+    """Spoken to by an adapter in another installed package; its type is the name of the package's entry point."""
+
+    type: Name = Field(description="Name of the adapter, as its package names it among `midwatch.providers`")
+    model: Name = Field(description=_MODEL)
+    api_key_env: Name | None = Field(default=None, description=_KEY)
+    base_url: WebUrl | None = Field(default=None, repr=False, description="Where the adapter should ask")
+    options: dict[str, str] = Field(default={}, description="Whatever else the adapter wants to know")
+    context_window: int | None = Field(default=None, ge=1000, description=_WINDOW)
+    max_tool_result_tokens: int | None = Field(default=None, ge=1, description=_RESULT_TOKENS)
+
+
 Provider = (
     OpenAiProvider
     | ScriptedProvider
@@ -110,6 +142,8 @@ Provider = (
     | AnthropicProvider
     | XaiProvider
     | VertexAiProvider
+    | PydanticAiProvider
+    | InstalledProvider
 )
 
 PROVIDER_SHAPES: Mapping[str, type[Provider]] = {
@@ -120,6 +154,7 @@ PROVIDER_SHAPES: Mapping[str, type[Provider]] = {
     "anthropic": AnthropicProvider,
     "xai": XaiProvider,
     "vertexai": VertexAiProvider,
+    "pydantic-ai": PydanticAiProvider,
 }
 
 
@@ -132,7 +167,22 @@ def required_variables(provider: Provider) -> list[tuple[str, str]]:
     return [(key, variable) for key, variable in named if variable]
 
 
+SERVED_ELSEWHERE = frozenset({"google", "openai", "anthropic", "xai", "vertexai"})
+"""The types that an LLM service asks for us, with keys that only it has."""
+
+
 class LlmService(Strict):
     service_addr: str | None = Field(
-        default=None, min_length=1, description="`host:port` of a gateway that holds the keys instead of us"
+        default=None,
+        min_length=1,
+        description="`host:port` of a `midwatch llm-service` that holds the keys instead of us; "
+        "else that of `LLM_SERVICE_ADDR`",
+    )
+    service_token_env: Name = Field(
+        default="LLM_SERVICE_TOKEN", description="Variable that holds the token it asks for; not set, no token"
+    )
+    service_ca: Path | None = Field(
+        default=None,
+        description="Certificates to trust, a PEM file; relative to the configuration folder. With it the connection "
+        "is encrypted",
     )

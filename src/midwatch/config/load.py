@@ -12,7 +12,9 @@ from midwatch.config.checks import check_rules
 from midwatch.config.defaults import Defaults
 from midwatch.config.dotenv import with_dotenv
 from midwatch.config.findings import Findings, Place
-from midwatch.config.llm import PROVIDER_SHAPES, LlmService, Provider, ScriptedProvider
+from midwatch.config.installed import list_shapes
+from midwatch.config.llm import LlmService, Provider, PydanticAiProvider, ScriptedProvider
+from midwatch.config.longtail import find_problem
 from midwatch.config.mcp import TRANSPORT_SHAPES, McpServer, StdioTransport
 from midwatch.config.queue import Queue
 from midwatch.config.references import Names, Parts, check_references
@@ -50,6 +52,7 @@ _SECTIONS = (
     "approvals",
     "llm",
 )
+_SERVICE_VARIABLE = "LLM_SERVICE_ADDR"
 _STAND_IN = StdioTransport(type="stdio", command="broken")
 """For a transport that was complained about, so that the rest of its server is looked at too."""
 
@@ -121,6 +124,23 @@ def _read(folder: Path, environ: Mapping[str, str], findings: Findings) -> Confi
     )
 
 
+def load_providers(folder: Path, *, environ: Mapping[str, str]) -> tuple[Mapping[str, Provider], Mapping[str, str]]:
+    """The providers alone, and the environment with the folder's `.env` beneath it. Raises Misconfigured."""
+    findings = Findings()
+    full_environ = with_dotenv(folder, environ, findings=findings)
+    lenient = (folder / _TARSY).exists() and not (folder / _MIDWATCH).exists()
+    document = read_document(folder / _PROVIDERS, full_environ, findings=findings, lenient=lenient)
+    providers: Mapping[str, Provider] = {}
+    if document is not None:
+        source = Source(document=document, findings=findings, lenient=lenient)
+        check_sections(source, ("llm_providers",))
+        if lenient:
+            set_aside_unread(source)
+        providers = _parse_providers(source, folder=folder)
+    findings.raise_problems()
+    return providers, full_environ
+
+
 def _is_tarsy(folder: Path, findings: Findings) -> bool | None:
     ours, theirs = (folder / _MIDWATCH).exists(), (folder / _TARSY).exists()
     if not ours and not theirs:
@@ -163,6 +183,7 @@ def _parse(main: Source, providers_file: Source, *, names: Names, folder: Path, 
         providers=_parse_providers(providers_file, folder=folder),
         defaults=defaults,
         system=parse_section(main, System, key="system"),
+        llm=_parse_service(main, folder=folder, environ=environ),
         built_in_agents=builtins.AGENTS,
         built_in_chains=_usable_chains(main, chains, defaults=defaults),
         built_in_providers=builtins.PROVIDERS,
@@ -188,6 +209,15 @@ def _parse_queue(main: Source) -> Queue:
     return parse_section(main, Queue, key="queue")
 
 
+def _parse_service(main: Source, *, folder: Path, environ: Mapping[str, str]) -> LlmService:
+    written = parse_section(main, LlmService, key="llm")
+    authority = None if written.service_ca is None else folder / written.service_ca
+    if authority is not None and not authority.is_file():
+        main.problem(("llm", "service_ca"), "llm.service_ca: there is no such file")
+    address = written.service_addr or environ.get(_SERVICE_VARIABLE) or None
+    return written.model_copy(update={"service_addr": address, "service_ca": authority})
+
+
 def _parse_servers(main: Source) -> dict[str, McpServer]:
     parsed = {name: _parse_server(main, name) for name in entry_names(main, "mcp_servers")}
     return {name: server for name, server in parsed.items() if server}
@@ -205,15 +235,20 @@ def _parse_server(main: Source, name: str) -> McpServer | None:
 
 
 def _parse_providers(source: Source, *, folder: Path) -> dict[str, Provider]:
-    parsed = {
-        name: _parse_provider(source, name, folder=folder) for name in entry_names(source, section="llm_providers")
-    }
+    names = entry_names(source, section="llm_providers")
+    shapes = list_shapes() if names else {}
+    parsed = {name: _parse_provider(source, name, shapes=shapes, folder=folder) for name in names}
     return {name: provider for name, provider in parsed.items() if provider}
 
 
-def _parse_provider(source: Source, name: str, *, folder: Path) -> Provider | None:
+def _parse_provider(
+    source: Source, name: str, *, shapes: Mapping[str, type[Provider]], folder: Path
+) -> Provider | None:
     path = ("llm_providers", name)
-    provider = parse_tagged(source, PROVIDER_SHAPES, path=path, value=source.entry(*path))
+    provider = parse_tagged(source, shapes, path=path, value=source.entry(*path))
+    if isinstance(provider, PydanticAiProvider) and (problem := find_problem(provider)):
+        key, told = problem
+        source.problem((*path, key), f"{dotted((*path, key))}: {told}")
     if not isinstance(provider, ScriptedProvider):
         return provider
     script = folder / provider.script
@@ -229,7 +264,6 @@ def _finish(parts: Parts, *, skills: Mapping[str, Skill], folder: Path) -> Confi
     if main.lenient and not explicit:
         safety = safety.model_copy(update={"mode": SafetyMode.OBSERVE})
     queue, approvals = _parse_queue(main), parse_section(main, Approvals, key="approvals")
-    llm = parse_section(main, LlmService, key="llm")
     return Config(
         mcp_servers=_merge_servers(parts),
         agents={**builtins.AGENTS, **parts.agents},
@@ -240,7 +274,7 @@ def _finish(parts: Parts, *, skills: Mapping[str, Skill], folder: Path) -> Confi
         safety=safety,
         system=parts.system,
         approvals=approvals,
-        llm=llm,
+        llm=parts.llm,
         skills=skills,
         tarsy=main.lenient,
         safety_mode_explicit=explicit,
@@ -296,6 +330,7 @@ def _take_this_machine(environ: Mapping[str, str], findings: Findings) -> Config
         tarsy=False,
         safety_mode_explicit=False,
         warnings=findings.warnings,
+        llm=LlmService(service_addr=environ.get(_SERVICE_VARIABLE) or None),
         folder=Path.cwd(),
         environ=environ,
     )

@@ -11,6 +11,9 @@ from midwatch.config.strict import ExactUrl, Name, Strict
 from midwatch.domain.safety import ControlLevel
 from midwatch.domain.tools import ToolKind
 
+OURSELVES = "self"
+"""As `run_as`: the child keeps our own user, root included."""
+
 
 class StdioTransport(Strict):
     type: Literal["stdio"] = Field(description="Over the pipes of a child process")
@@ -22,16 +25,20 @@ class StdioTransport(Strict):
 
 
 class RemoteTransport(Strict):
-    type: Literal["http", "sse"] = Field(description="Over HTTP; this version cannot do that yet")
+    type: Literal["http", "sse"] = Field(
+        description="Over streamable HTTP, or over server-sent events as older servers do"
+    )
     url: ExactUrl = Field(repr=False, description="Where the server is")
     bearer_token: str | None = Field(default=None, repr=False, description="Sent as authorization")
     verify_ssl: bool = Field(default=True, description="Check the server's certificate")
     timeout: DurationOrZero | None = Field(default=None, description="For one request; 0 or unset: the usual limit")
     custom_headers: dict[str, str] = Field(
-        default_factory=dict, repr=False, description="Sent along; `{{.SESSION_ID}}` becomes the id of the execution"
+        default_factory=dict,
+        repr=False,
+        description="Sent along; `{{.SESSION_ID}}` becomes the id of what the session serves",
     )
     session_cleanup_url: ExactUrl | None = Field(
-        default=None, repr=False, description="Sent a DELETE when the execution is over; may hold `{{.SESSION_ID}}`"
+        default=None, repr=False, description="Sent a DELETE when that is over; may hold `{{.SESSION_ID}}` as well"
     )
 
 
@@ -111,7 +118,11 @@ class McpServer(Strict):
     )
     health_check_tool: str | None = Field(default=None, min_length=1, description="Called to see whether all is well")
     inherit_env: tuple[str, ...] = Field(default=(), description="Further variables the child inherits")
-    run_as: str | None = Field(default=None, min_length=1, description="Unix user of the child")
+    run_as: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Unix user of the child; `self`: as Midwatch itself; unset: so too, but `nobody` when that is root",
+    )
     control_level: ControlLevel | None = Field(default=None, description="The strictest level that is set counts")
     data_masking: DataMasking = Field(default=DataMasking(), description="What to hide in results and errors")
     summarization: Summarization = Field(default=Summarization(), description="What to do with long results")

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from midwatch.config.agents import Agent, FallbackProvider, SubAgent
 from midwatch.config.chains import Chain, StageAgent
 from midwatch.config.defaults import Defaults
-from midwatch.config.llm import Provider, required_variables
+from midwatch.config.llm import SERVED_ELSEWHERE, LlmService, Provider, required_variables
 from midwatch.config.mcp import McpServer
 from midwatch.config.sections import Source
 from midwatch.config.sentences import dotted, suggest
@@ -59,6 +59,7 @@ class Parts:
     providers: Mapping[str, Provider]
     defaults: Defaults
     system: System
+    llm: LlmService
     built_in_agents: Mapping[str, Agent]
     built_in_chains: Mapping[str, Chain]
     """Only those that can be used beside what was written."""
@@ -133,7 +134,9 @@ def _items(value: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
 def _check_credentials(parts: Parts, name: str, *, used_by: KeyPath) -> None:
     written = name in parts.providers_file.names("llm_providers")
     provider = (parts.providers if written else parts.built_in_providers).get(name)
-    for key, variable in required_variables(provider) if provider else ():
+    if provider is None or (parts.llm.service_addr is not None and provider.type in SERVED_ELSEWHERE):
+        return
+    for key, variable in required_variables(provider):
         value = parts.environ.get(variable)
         if value and (key != "credentials_env" or _is_key(value)):
             continue

@@ -10,13 +10,9 @@ from midwatch.config.yaml import KeyPath
 _KEYS = (
     "safety.rules",
     "safety.egress_allow",
-    "mcp_servers.*.run_as",
-    "mcp_servers.*.shared",
-    "mcp_servers.*.health_check_tool",
     "mcp_servers.*.targets",
     "mcp_servers.*.discovers",
     "approvals.*",
-    "llm.service_addr",
     "*.summarization",
     "*.sub_agents",
     "*.skills",

@@ -5,6 +5,7 @@ MidwatchError
 │   ├── Invalid           bad input
 │   ├── NotFound          no such thing
 │   ├── Conflict          not in this state
+│   ├── Gone              it was there and is no longer kept
 │   └── TooLarge          over a limit
 ├── Unavailable           something we depend on failed
 │   ├── StoreUnavailable      the database is gone or restarting
@@ -48,6 +49,10 @@ class NotFound(Rejected):
 
 class Conflict(Rejected):
     code = "conflict"
+
+
+class Gone(Rejected):
+    code = "gone"
 
 
 class TooLarge(Rejected):

@@ -70,4 +70,5 @@ class EventType(StrEnum):
     STAGE_STATUS = "stage.status"
     EXECUTION_STATUS = "execution.status"
     EXECUTION_PROGRESS = "execution.progress"
+    CALL_PROGRESS = "call.progress"
     INTERACTION_CREATED = "interaction.created"

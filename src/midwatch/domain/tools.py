@@ -31,6 +31,8 @@ class ToolDefinition:
     schema: Mapping[str, Any]
     read_only_hint: bool | None = None
     """What the server says of itself. Proof only when the operator trusts it."""
+    annotations: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """All that the server says of itself, as it said it."""
 
     @property
     def full_name(self) -> str:
@@ -63,11 +65,15 @@ class Clearance:
     """Seconds the call may take, counted from the moment it is journalled as started."""
     observed: str | None = None
     """The code of the refusal that observe mode let pass."""
+    read_as: str | None = None
+    """How the arguments were read, when the model had not written the JSON that was sent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClearedCall:
     call: ToolCall
+    """Its arguments are those that are sent."""
+    tool: ToolDefinition
     arguments: Mapping[str, Any]
     clearance: Clearance
 
@@ -82,6 +88,17 @@ class ToolResult:
     @property
     def is_error(self) -> bool:
         return self.error is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallNote:
+    """What a server says of a call while it works on it."""
+
+    message: str = ""
+    progress: float | None = None
+    total: float | None = None
+    level: str | None = None
+    """Of a line of its log."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from midwatch.agent.prompts.render import render_investigation, render_system
 from midwatch.agent.purse import Purse
 from midwatch.config import selection as configured
 from midwatch.config.chains import Chain, Stage, StageAgent
+from midwatch.config.defaults import Defaults
 from midwatch.config.resolve import ExecutionSettings, resolve_execution
 from midwatch.domain.errors import ModelUnavailable, NotFound
 from midwatch.domain.messages import Message, SystemMessage, UserMessage
@@ -25,6 +26,7 @@ from midwatch.investigation.models import open_ladder
 from midwatch.investigation.resume import settle_open_calls
 from midwatch.kit.ids import new_id
 from midwatch.llm.ladder import Ladder
+from midwatch.masking.mask import compile_mask, mask_result
 from midwatch.store.driver import Tx
 from midwatch.store.journal import Batch, commit_batch
 from midwatch.store.runs import (
@@ -157,6 +159,10 @@ async def _work(
         secret_names=means.secret_names,
         chosen=settings.tool_filters,
         refuse_proven_writes=config.tarsy and not config.safety_mode_explicit,
+        pins=means.pins,
+        calls=means.calls,
+        scopes=means.scopes,
+        execution_id=str(recorder.execution_id),
         call_timeout=means.limits.tool_call,
         init_timeout=means.limits.mcp_init,
     ) as workbench:
@@ -170,6 +176,7 @@ async def _work(
             tools,
             all_tools=assignment.selection is None,
         )
+        await _warn_of_changes(workbench, recorder)
         open_calls, unknown = await settle_open_calls(recorder, conversation.open_calls)
         agent = Agent(
             name=settings.agent,
@@ -203,7 +210,7 @@ async def _open_conversation(
     user = render_investigation(
         alert_type=assignment.alert_type,
         alert_data=assignment.alert_data,
-        runbook=means.config.defaults.runbook,
+        runbook=_read_runbook(means.config.defaults),
         runbook_url=assignment.runbook_url and without_query(assignment.runbook_url),
         earlier=assignment.earlier,
     )
@@ -212,6 +219,23 @@ async def _open_conversation(
         await recorder.run.transact(partial(add_warnings, fence=recorder.run.fence, warnings=warnings))
     await recorder.commit_opening(system=system, user=user)
     return [SystemMessage(text=system), UserMessage(text=user)]
+
+
+async def _warn_of_changes(workbench: Workbench, recorder: ExecutionRecorder) -> None:
+    if workbench.gate.changed:
+        warnings = [
+            f"tool {name} is not what it was when it was vouched for; it counts as a write until it is accepted anew"
+            for name in sorted(workbench.gate.changed)
+        ]
+        await recorder.run.transact(partial(add_warnings, fence=recorder.run.fence, warnings=warnings))
+
+
+def _read_runbook(defaults: Defaults) -> str:
+    """Masked as alerts are: people paste what works."""
+    masking = defaults.alert_masking
+    if not masking.enabled:
+        return defaults.runbook
+    return mask_result(compile_mask(groups=[masking.pattern_group]), defaults.runbook)
 
 
 def _budget(settings: ExecutionSettings, means: Means) -> Budget:

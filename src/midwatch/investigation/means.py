@@ -10,7 +10,10 @@ from midwatch.llm.gateway import Gateway
 from midwatch.llm.prices import Prices
 from midwatch.store.engine import Store
 from midwatch.timeline.flush import Flusher
+from midwatch.tools.gate import NoPins, Pins
+from midwatch.tools.inflight import CallsInFlight
 from midwatch.tools.sightings import Sightings
+from midwatch.tools.workbench import Scopes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,3 +30,7 @@ class Means:
     """Variables that hold model keys."""
     limits: Limits = field(default_factory=Limits)
     sightings: Sightings = field(default_factory=Sightings)
+    pins: Pins = field(default_factory=NoPins)
+    calls: CallsInFlight = field(default_factory=CallsInFlight)
+    scopes: Scopes = field(default_factory=Scopes)
+    """Tool servers that stay open when an execution is over."""

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol
 from uuid import UUID
 
@@ -24,6 +25,7 @@ from midwatch.store.sessions import OPEN_WORK_ENDS_AS, Ending, finish_session
 from midwatch.store.spending import Spending, read_spending
 from midwatch.timeline.announce import ExecutionPlace, announce_execution, announce_status
 from midwatch.timeline.run import RunLog
+from midwatch.tools.workbench import Opening, open_server_scope
 
 _TERMINAL_WRITE = 30.0
 
@@ -56,8 +58,16 @@ async def run_session(held: HeldSession, means: Means) -> None:
         check_lease=held.check,
         checkpoint=held.checkpoint,
     )
+    opening = Opening(
+        environment=means.environ,
+        secret_names=means.secret_names,
+        client_id=str(held.session_id),
+        init_timeout=means.limits.mcp_init,
+    )
     try:
-        await _run(held, means, run)
+        # Around the terminal write as well: nobody waits for a server's farewell to read the outcome.
+        async with open_server_scope(opening) as scope:
+            await _run(held, replace(means, scopes=replace(means.scopes, investigation=scope)), run)
     finally:
         # Also when it goes on elsewhere: from here on nothing more of it is streamed or kept by this replica.
         means.flusher.cut_streams(run.session_id)
@@ -156,6 +166,7 @@ async def _finish(held: HeldSession, run: RunLog, ending: Ending) -> None:
     try:
         if status is not SessionStatus.COMPLETED:
             await close_cut_streams(run)
+            await run.record_unanswered()
         await run.transact(write)
     except LeaseLost:
         log.info("run_stopped", reason="LeaseLost")

@@ -1,11 +1,12 @@
 """The one way to ask a model, whoever serves it."""
 
-from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from midwatch.domain.messages import Message, Usage
 from midwatch.domain.tools import ToolDefinition
+from midwatch.kit.clock import boottime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,12 +87,34 @@ Chunk = TextChunk | ThinkingChunk | CallChunk | CodeChunk | GroundingChunk | Not
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """One request that left this machine for a model. Keys are headers, and no part of it."""
+
+    provider: str
+    model: str
+    host: str
+    """With its port, where it is not the usual one."""
+    path: str
+    body: bytes = field(repr=False)
+    sent_at: float = field(default_factory=boottime)
+
+
+NoteSent = Callable[[Sent], None]
+
+
+def note_nothing(_: Sent) -> None:
+    """For whoever keeps no record."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
     messages: Sequence[Message]
     tools: Sequence[ToolDefinition]
     """Empty means the model must answer in text."""
     agent: str
     """Name of the asking agent; scripted models are routed by it."""
+    note_sent: NoteSent = note_nothing
+    """Called as often as bytes leave the machine, right before the first of them does."""
 
 
 class Model(Protocol):

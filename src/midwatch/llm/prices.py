@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from midwatch.config.cost import CostEstimation, Rates
-from midwatch.config.llm import OpenAiProvider, Provider, VertexAiProvider
+from midwatch.config.llm import OpenAiProvider, Provider, PydanticAiProvider, VertexAiProvider
 from midwatch.domain.messages import Usage
 
 if TYPE_CHECKING:
@@ -21,6 +21,15 @@ _MILLION = 1_000_000
 _OURS = frozenset({"demo", "scripted"})
 """Models that nobody bills."""
 _NAMES = {"openai": "openai", "anthropic": "anthropic", "google": "google", "xai": "x-ai"}
+_PREFIXES = {
+    "azure-responses": "azure",
+    "bedrock": "aws",
+    "google-cloud": "google",
+    "openai-chat": "openai",
+    "openai-responses": "openai",
+    "xai": "x-ai",
+}
+"""Of pydantic-ai, where the public list has another name for the provider."""
 _OPENAI = "https://api.openai.com/"
 
 
@@ -85,7 +94,7 @@ class Prices:
         if name is None and url is None:
             return None
         try:
-            return float(self._public.calc(used, provider.model, name, url, self.now()).total_price)
+            return float(self._public.calc(used, _public_model(provider), name, url, self.now()).total_price)
         except (LookupError, ValueError):
             # No such model or provider, or one whose price does not follow from tokens alone.
             return None
@@ -95,7 +104,7 @@ class Prices:
         if name is None and url is None:
             return None
         try:
-            return self._public.find_provider_model(provider.model, None, name, url)[1]
+            return self._public.find_provider_model(_public_model(provider), None, name, url)[1]
         except LookupError:
             return None
 
@@ -116,7 +125,20 @@ def _public_name(provider: Provider) -> tuple[str | None, str | None]:
     match provider:
         case OpenAiProvider() if not provider.base_url.startswith(_OPENAI):
             return None, provider.base_url
+        case PydanticAiProvider():
+            return _public_prefix(provider)
         case VertexAiProvider():
             return ("anthropic" if provider.model.startswith("claude") else "google"), None
         case _:
             return _NAMES.get(provider.type), None
+
+
+def _public_prefix(provider: PydanticAiProvider) -> tuple[str | None, str | None]:
+    if provider.base_url is not None:
+        return None, provider.base_url
+    return _PREFIXES.get(provider.prefix, provider.prefix), None
+
+
+def _public_model(provider: Provider) -> str:
+    """The model's name without the prefix that chooses among pydantic-ai's providers."""
+    return provider.model.partition(":")[2] if isinstance(provider, PydanticAiProvider) else provider.model

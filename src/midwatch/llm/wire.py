@@ -12,7 +12,7 @@ import httpx
 from midwatch.domain.errors import ModelUnavailable
 from midwatch.llm.breaker import Breaker
 from midwatch.llm.failures import ProviderFailure, broken_transport, no_stream, refused_by_status
-from midwatch.llm.model import Chunk, ModelRequest
+from midwatch.llm.model import Chunk, ModelRequest, NoteSent, Sent
 from midwatch.llm.retry import BACKOFF, Sleep, stream_with_retries
 
 _ERROR_BODY_LIMIT = 65_536
@@ -100,16 +100,19 @@ class HttpModel:
     def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk]:
         exchange = self._protocol.prepare(request)
         return stream_with_retries(
-            lambda: self._attempt(exchange), breaker=self._breaker, backoff=self._backoff, sleep=self._sleep
+            lambda: self._attempt(exchange, request.note_sent),
+            breaker=self._breaker,
+            backoff=self._backoff,
+            sleep=self._sleep,
         )
 
-    async def _attempt(self, exchange: Exchange) -> AsyncGenerator[Chunk]:
+    async def _attempt(self, exchange: Exchange, note: NoteSent) -> AsyncGenerator[Chunk]:
         credentials = await self._authorise()
         decoder = exchange.new_decoder(credentials.secret)
         is_answering = has_come = False
         try:
             async with self._http.stream(
-                "POST", exchange.url, content=exchange.body, headers=_headers(credentials)
+                "POST", exchange.url, content=self._send(exchange, note), headers=_headers(credentials, exchange)
             ) as response:
                 if not response.is_success:
                     raise await _refused(response, credentials)
@@ -130,6 +133,20 @@ class HttpModel:
             raise no_stream("empty")
         for chunk in decoder.finish():
             yield chunk
+
+    async def _send(self, exchange: Exchange, note: NoteSent) -> AsyncGenerator[bytes]:
+        """Asked for only when there is a connection, and then in one piece."""
+        url = exchange.url
+        note(
+            Sent(
+                provider=self.provider,
+                model=self.name,
+                host=url.netloc.decode("ascii"),
+                path=url.path,
+                body=exchange.body,
+            )
+        )
+        yield exchange.body
 
 
 def bearer(api_key: str | None) -> Authorise:
@@ -158,9 +175,10 @@ def extend_path(base_url: str, path: str) -> httpx.URL:
     return url.copy_with(path=f"{url.path.rstrip('/')}/{path}")
 
 
-def _headers(credentials: Credentials) -> dict[str, str]:
-    # Compression would hold tokens back on their way.
+def _headers(credentials: Credentials, exchange: Exchange) -> dict[str, str]:
+    # Compression would hold tokens back on their way. A body of known length is not sent in chunks.
     return {
+        "Content-Length": str(len(exchange.body)),
         "Content-Type": "application/json",
         "Accept": "text/event-stream",
         "Accept-Encoding": "identity",

@@ -7,9 +7,11 @@ from typing import Any
 from uuid import UUID
 
 from midwatch.domain.errors import LeaseLost
+from midwatch.domain.tools import CallState
 from midwatch.kit import json
 from midwatch.store.driver import Tx
 from midwatch.store.fence import Fence, pass_fence
+from midwatch.store.sessions import WAKE_CHANNEL
 
 
 class Start(StrEnum):
@@ -27,9 +29,18 @@ class NotStarted(Exception):
 
 
 async def start_call(
-    tx: Tx, fence: Fence, *, call_id: UUID, verdict: dict[str, Any], targets: Sequence[str], within: timedelta
+    tx: Tx,
+    fence: Fence,
+    *,
+    call_id: UUID,
+    verdict: dict[str, Any],
+    targets: Sequence[str],
+    within: timedelta,
+    arguments: str | None = None,
 ) -> int:
     """Journals the call as started and puts its targets under change. Raises NotStarted, LeaseLost.
+
+    `arguments` are what will be sent, when it is not what was requested.
 
     Run in a transaction of its own, so that a refusal leaves nothing behind.
     """
@@ -40,7 +51,7 @@ async def start_call(
     started = await tx.fetchval(
         """
         UPDATE tool_calls SET state = 'started', verdict = $3::jsonb, targets = $4, epoch = $2,
-               deadline = clock_timestamp() + $5
+               deadline = clock_timestamp() + $5, arguments = coalesce($6, arguments)
         WHERE call_id = $1 AND (state = 'requested' OR state = 'started' AND epoch = $2)
         RETURNING true
         """,
@@ -49,6 +60,7 @@ async def start_call(
         json.encode_text(verdict),
         list(targets),
         within,
+        arguments,
     )
     if not started:
         raise LeaseLost(f"call {call_id} was settled by another owner")
@@ -77,3 +89,24 @@ async def _open_changes(tx: Tx, fence: Fence, *, call_id: UUID, targets: Sequenc
     )
     if opened != len(targets):
         raise NotStarted(why=Start.TARGET_BUSY)
+
+
+async def read_call_state(tx: Tx, session_id: UUID, call_id: UUID) -> CallState | None:
+    """How the call stands; one of a session that has ended, and was never settled, is unknown."""
+    state = await tx.fetchval(
+        """
+        SELECT CASE WHEN s.status IN ('completed', 'failed', 'cancelled', 'timed_out')
+                     AND c.state IN ('requested', 'waiting_approval', 'started')
+                    THEN 'unknown' ELSE c.state::text END
+        FROM tool_calls c JOIN alert_sessions s USING (session_id)
+        WHERE c.session_id = $1 AND c.call_id = $2
+        """,
+        session_id,
+        call_id,
+    )
+    return None if state is None else CallState(state)
+
+
+async def wake_caller(tx: Tx, call_id: UUID) -> None:
+    """Tells whoever runs the call that it is to end."""
+    await tx.execute("SELECT pg_notify($1, $2)", WAKE_CHANNEL, f"cancel-call:{call_id}")

@@ -22,7 +22,7 @@ async def read_events(tx: Tx, after: Mapping[UUID, int], *, limit: int) -> Seque
                CASE WHEN l.interaction_id IS NOT NULL THEN 'llm' WHEN m.interaction_id IS NOT NULL THEN 'mcp' END
                    AS interaction_type,
                left(x.content, $3) AS content, length(x.content) AS content_length,
-               c.tool_name, c.arguments, c.error_code, c.state AS call_state
+               c.call_id, c.tool_name, c.arguments, c.error_code, c.state AS call_state
         FROM unnest($1::uuid[], $2::bigint[]) AS w(session_id, after)
         JOIN events e ON e.session_id = w.session_id AND e.seq > w.after
         LEFT JOIN timeline_events t ON t.event_id = e.ref
@@ -62,7 +62,7 @@ async def read_timeline(tx: Tx, session_id: UUID) -> Sequence[Row]:
         SELECT t.event_id, t.session_id, t.stage_id, t.execution_id, t.parent_execution_id, t.sequence_number,
                t.created_at, t.updated_at, t.event_type, t.status, t.metadata, t.llm_interaction_id,
                t.mcp_interaction_id, left(x.content, $2) AS content, length(x.content) AS content_length,
-               c.tool_name, c.arguments, c.error_code, c.state AS call_state
+               c.call_id, c.tool_name, c.arguments, c.error_code, c.state AS call_state
         FROM timeline_events t
         LEFT JOIN texts x ON x.session_id = t.session_id AND x.text_id = t.text_id
         LEFT JOIN tool_calls c ON c.call_id = t.call_id

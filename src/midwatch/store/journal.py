@@ -54,6 +54,8 @@ class SettledCall:
     result_text_id: UUID | None
     error_code: str | None
     verdict: dict[str, Any] | None
+    arguments: str | None = None
+    """What was sent, when it is not what was requested."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +105,28 @@ class ClosedEvent:
     mcp_interaction_id: UUID | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutboundRequest:
+    """What left for a model: its body in terms of the one before, as `kit.delta` tells it."""
+
+    request_id: UUID
+    base_id: UUID | None
+    interaction_id: UUID | None
+    provider: str
+    model: str
+    host: str
+    path: str
+    age: float
+    """Seconds since it was sent."""
+    size: int
+    sha256: str
+    """Hexadecimal."""
+    heads: list[int]
+    literal: str
+    """In base 64."""
+    tail: int
+
+
 @dataclass(slots=True)
 class Batch:
     """Rows of one commit. A text is added once and referenced by its id."""
@@ -116,6 +140,7 @@ class Batch:
     timeline: list[TimelineEvent] = field(default_factory=list[TimelineEvent])
     closed: list[ClosedEvent] = field(default_factory=list[ClosedEvent])
     events: list[Event] = field(default_factory=list[Event])
+    outbound: list[OutboundRequest] = field(default_factory=list[OutboundRequest])
 
     def add_text(self, content: str) -> UUID:
         text_id = new_id()
@@ -128,7 +153,7 @@ class Batch:
         return len(self.events)
 
 
-_COMMIT = """
+_ROWS = """
 WITH fence AS (
     UPDATE session_feeds SET seq = seq + $3, progressed = progressed OR $4
     WHERE session_id = $1 AND epoch = $2 RETURNING seq, seq - $3 AS base
@@ -154,9 +179,9 @@ WITH fence AS (
         provider_call_id text, tool_name text, arguments text, event_id uuid)
 ), settled AS (
     UPDATE tool_calls c SET state = r.state, result_text_id = r.result_text_id, error_code = r.error_code,
-           verdict = coalesce(r.verdict, c.verdict)
+           verdict = coalesce(r.verdict, c.verdict), arguments = coalesce(r.arguments, c.arguments)
     FROM doc, jsonb_to_recordset(d->'settled') AS r(call_id uuid, state call_state, result_text_id uuid,
-        error_code text, verdict jsonb)
+        error_code text, verdict jsonb, arguments text)
     WHERE c.call_id = r.call_id
 ), changes_over AS (
     DELETE FROM open_changes o
@@ -201,8 +226,22 @@ WITH fence AS (
     FROM doc, ROWS FROM (jsonb_to_recordset(d->'events') AS (type event_word, ref uuid, payload jsonb))
         WITH ORDINALITY AS e(type, ref, payload, n)
 )
-SELECT seq FROM fence
 """
+# Apart: even a part of a statement that writes nothing costs time, and most commits are none of a model call.
+_OUTBOUND = """, outbound AS (
+    INSERT INTO outbound_requests (sent_at, size, tail, session_id, execution_id, request_id, base_id, interaction_id,
+        sha256, provider, model, host, path, heads, literal)
+    SELECT clock_timestamp() - r.age * interval '1 second', r.size, r.tail, $1, $6, r.request_id, r.base_id,
+        r.interaction_id, decode(r.sha256, 'hex'), r.provider, r.model, r.host, r.path, r.heads,
+        decode(r.literal, 'base64')
+    FROM doc, jsonb_to_recordset(d->'outbound') AS r(request_id uuid, base_id uuid, interaction_id uuid, provider text,
+        model text, host text, path text, age double precision, size integer, sha256 text, heads integer[],
+        literal text, tail integer)
+)
+"""
+_END = "SELECT seq FROM fence"
+_COMMIT = f"{_ROWS}{_END}"
+_COMMIT_SENT = f"{_ROWS}{_OUTBOUND}{_END}"
 
 
 async def commit_batch(
@@ -211,7 +250,7 @@ async def commit_batch(
     """Commits the batch and returns the feed's new sequence number. Raises LeaseLost, AlreadyCommitted."""
     try:
         seq = await tx.fetchval(
-            _COMMIT,
+            _COMMIT_SENT if batch.outbound else _COMMIT,
             fence.session_id,
             fence.epoch,
             len(batch.events),

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from midwatch.domain.session import SessionStatus, WorkStatus
 from midwatch.domain.timeline import EventType, Phase
+from midwatch.domain.tools import CallNote, ClearedCall
 from midwatch.timeline.flush import Flusher
 
 _LONGEST_MESSAGE = 500
@@ -55,6 +56,10 @@ def announce_phase(flusher: Flusher, place: ExecutionPlace, *, phase: Phase, mes
     flusher.send(place.session_id, render_phase(place, phase=phase, message=message))
 
 
+def announce_note(flusher: Flusher, place: ExecutionPlace, *, cleared: ClearedCall, note: CallNote) -> None:
+    flusher.send(place.session_id, render_note(place, cleared=cleared, note=note))
+
+
 def render_progress(progress: Progress) -> dict[str, Any]:
     return {
         "type": EventType.SESSION_PROGRESS,
@@ -84,6 +89,19 @@ def render_phase(place: ExecutionPlace, *, phase: Phase, message: str) -> dict[s
         **_where(place),
         "phase": phase,
         "message": message[:_LONGEST_MESSAGE],
+    }
+
+
+def render_note(place: ExecutionPlace, *, cleared: ClearedCall, note: CallNote) -> dict[str, Any]:
+    facts = {"progress": note.progress, "total": note.total, "level": note.level}
+    return {
+        "type": EventType.CALL_PROGRESS,
+        **_where(place),
+        "call_id": str(cleared.call.call_id),
+        "server_name": cleared.tool.server,
+        "tool_name": cleared.tool.name[:_LONGEST_MESSAGE],
+        "message": note.message[:_LONGEST_MESSAGE],
+        **{name: value for name, value in facts.items() if value is not None},
     }
 
 

@@ -120,11 +120,19 @@ def add_settled(
     event_id: UUID,
     verdict: dict[str, Any] | None = None,
     interaction_id: UUID | None = None,
+    arguments: str | None = None,
 ) -> UUID:
     """The end of a call: its result as the tool message the model reads, and its timeline entry closed."""
     text_id = batch.add_text(result.content)
     batch.settled.append(
-        SettledCall(call_id=call.call_id, state=state, result_text_id=text_id, error_code=result.error, verdict=verdict)
+        SettledCall(
+            call_id=call.call_id,
+            state=state,
+            result_text_id=text_id,
+            error_code=result.error,
+            verdict=verdict,
+            arguments=arguments,
+        )
     )
     batch.messages.append(
         StoredMessage(

@@ -12,7 +12,7 @@ from uuid import UUID
 from midwatch.domain.errors import DispatchTooLate
 from midwatch.domain.messages import Role, Usage
 from midwatch.domain.timeline import EventType, InteractionType, Phase, TimelineStatus, TimelineType
-from midwatch.domain.tools import CallState, Clearance, ClearedCall, Refusal, ToolCall, ToolResult
+from midwatch.domain.tools import CallNote, CallState, Clearance, ClearedCall, Refusal, ToolCall, ToolResult
 from midwatch.kit.clock import boottime
 from midwatch.kit.ids import new_id
 from midwatch.safety.refusals import render_refusal
@@ -21,10 +21,11 @@ from midwatch.store.driver import Tx
 from midwatch.store.fallbacks import ProviderSwitch, switch_provider
 from midwatch.store.journal import Batch, LlmInteraction, McpInteraction, commit_batch
 from midwatch.store.sessions import add_warnings
-from midwatch.timeline.announce import ExecutionPlace, announce_phase
+from midwatch.timeline.announce import ExecutionPlace, announce_note, announce_phase
 from midwatch.timeline.asides import Aside, Replacement, add_aside, add_fallback
 from midwatch.timeline.entries import add_entry, add_message, add_requested, add_settled, add_streamed
 from midwatch.timeline.flush import LiveStream
+from midwatch.timeline.ledger import Ledger, SentRequest
 from midwatch.timeline.render import NATIVE
 from midwatch.timeline.run import RunLog
 
@@ -82,6 +83,10 @@ class ExecutionRecorder:
     _calls: dict[UUID, _CallPlace] = field(default_factory=dict[UUID, _CallPlace])
     _text: LiveStream | None = None
     _thinking: LiveStream | None = None
+    _ledger: Ledger = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._ledger = self.run.open_ledger(stage_id=self.stage_id, execution_id=self.execution_id)
 
     @property
     def place(self) -> ExecutionPlace:
@@ -99,6 +104,9 @@ class ExecutionRecorder:
         if self._thinking is None:
             self._thinking = self._open(TimelineType.LLM_THINKING)
         self.run.flusher.stream(self._thinking, delta)
+
+    def note_sent(self, sent: SentRequest) -> None:
+        self._ledger.note(sent)
 
     async def commit_opening(self, *, system: str, user: str) -> None:
         """The first two messages of the conversation."""
@@ -186,6 +194,7 @@ class ExecutionRecorder:
                 verdict=_verdict(clearance),
                 targets=clearance.targets,
                 within=timedelta(seconds=clearance.timeout),
+                arguments=_arguments_sent(cleared),
             )
 
         try:
@@ -202,11 +211,10 @@ class ExecutionRecorder:
 
     async def finish(self, cleared: ClearedCall, result: ToolResult) -> None:
         batch = Batch()
-        server, _, tool = cleared.call.name.partition(".")
         interaction = McpInteraction(
             interaction_id=new_id(),
-            server_name=server,
-            tool_name=tool,
+            server_name=cleared.tool.server,
+            tool_name=cleared.tool.name,
             call_id=cleared.call.call_id,
             duration_ms=int((boottime() - self._calls[cleared.call.call_id].requested_at) * 1000),
             error_message=result.error,
@@ -219,6 +227,7 @@ class ExecutionRecorder:
             state=CallState.FINISHED,
             verdict=_verdict(cleared.clearance),
             interaction_id=interaction.interaction_id,
+            arguments=_arguments_sent(cleared),
         )
         batch.tell(EventType.INTERACTION_CREATED, interaction.interaction_id)
         await self._commit(batch)
@@ -233,10 +242,13 @@ class ExecutionRecorder:
         return result
 
     async def settle_unknown(self, call: ToolCall, result: ToolResult) -> None:
-        """A call that was in flight when its owner died. It is never sent again."""
+        """A call that was in flight when its owner died or a person ended it. It is never sent again."""
         batch = Batch()
         self._settle(batch, call, result, state=CallState.UNKNOWN, verdict=None)
         await self._commit(batch)
+
+    def show_note(self, cleared: ClearedCall, note: CallNote) -> None:
+        announce_note(self.run.flusher, self.place, cleared=cleared, note=note)
 
     def _open(self, kind: TimelineType) -> LiveStream:
         stream = LiveStream(
@@ -294,6 +306,7 @@ class ExecutionRecorder:
                 error_message=error,
             )
         )
+        batch.outbound += self._ledger.take(interaction_id)
         batch.tell(EventType.INTERACTION_CREATED, interaction_id)
         for aside in reply.asides:
             add_aside(batch, aside)
@@ -308,6 +321,7 @@ class ExecutionRecorder:
         state: CallState,
         verdict: dict[str, Any] | None,
         interaction_id: UUID | None = None,
+        arguments: str | None = None,
     ) -> UUID:
         place = self._calls[call.call_id]
         return add_settled(
@@ -319,6 +333,7 @@ class ExecutionRecorder:
             event_id=place.event_id,
             verdict=verdict,
             interaction_id=interaction_id,
+            arguments=arguments,
         )
 
     async def _commit(self, batch: Batch, *, progressed: bool = True) -> None:
@@ -327,7 +342,13 @@ class ExecutionRecorder:
 
 def _verdict(clearance: Clearance) -> dict[str, Any]:
     verdict: dict[str, Any] = {"kind": clearance.kind, "proven": clearance.proven, "rule": clearance.rule}
-    return verdict if clearance.observed is None else verdict | {"observed": clearance.observed}
+    further = {"observed": clearance.observed, "read_as": clearance.read_as}
+    return verdict | {name: word for name, word in further.items() if word is not None}
+
+
+def _arguments_sent(cleared: ClearedCall) -> str | None:
+    """When they are not what the model wrote, which is in the journal already."""
+    return None if cleared.clearance.read_as is None else cleared.call.arguments
 
 
 def _not_started(refused: NotStarted, clearance: Clearance) -> Refusal:

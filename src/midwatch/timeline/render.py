@@ -106,7 +106,13 @@ def _metadata(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _call(row: Mapping[str, Any]) -> dict[str, Any]:
     server, _, tool = row["tool_name"].partition(".")
-    return {"server_name": server, "tool_name": tool or server, "arguments": row["arguments"], "tool_type": "mcp"}
+    return {
+        "server_name": server,
+        "tool_name": tool or server,
+        "arguments": row["arguments"],
+        "tool_type": "mcp",
+        "call_id": str(row["call_id"]),
+    }
 
 
 def _outcome(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from uuid import UUID
 
 import structlog
@@ -13,6 +14,7 @@ from midwatch.store.engine import Store
 from midwatch.store.fence import Fence
 from midwatch.store.journal import AlreadyCommitted, Batch, commit_batch
 from midwatch.timeline.flush import Flusher
+from midwatch.timeline.ledger import Ledger
 
 _BACKOFF = (0.05, 0.1, 0.25, 0.5, 1.0)
 
@@ -30,6 +32,8 @@ class RunLog:
     """Called after each commit; raises Draining when the run should go on elsewhere."""
     position: int = 0
     """How far this run has told the session's feed."""
+    _ledgers: dict[tuple[UUID, UUID], Ledger] = field(default_factory=dict[tuple[UUID, UUID], Ledger])
+    """By stage and execution."""
 
     @property
     def session_id(self) -> UUID:
@@ -53,6 +57,24 @@ class RunLog:
                 return await write(tx)
 
         await self._until_committed(attempt)
+
+    def open_ledger(self, *, stage_id: UUID, execution_id: UUID) -> Ledger:
+        return self._ledgers.setdefault((stage_id, execution_id), Ledger())
+
+    async def record_unanswered(self) -> None:
+        """What was sent and has no answer yet, for a run that is over and will wait for none."""
+        for (stage_id, execution_id), ledger in self._ledgers.items():
+            if sent := ledger.take(None):
+                await self.transact(
+                    partial(
+                        commit_batch,
+                        fence=self.fence,
+                        batch=Batch(outbound=sent),
+                        stage_id=stage_id,
+                        execution_id=execution_id,
+                        progressed=False,
+                    )
+                )
 
     async def _until_committed(self, attempt: Callable[[], Awaitable[int]]) -> None:
         """A commit whose answer was lost is tried again; finding its rows there means that it had gone through."""

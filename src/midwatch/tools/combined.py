@@ -1,4 +1,4 @@
-"""Many toolsets as one: a call goes to the toolset named before the first dot of `server.tool`."""
+"""Many toolsets as one: a call goes to the server its tool was listed by, whatever the tool is called."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,9 +18,8 @@ class Combined:
         return [tool for toolset in self.toolsets.values() for tool in await toolset.list_tools()]
 
     async def call(self, cleared: ClearedCall) -> ToolResult:
-        server, _, tool = cleared.call.name.partition(".")
-        toolset = self.toolsets.get(server)
-        if toolset is None or not tool:
+        toolset = self.toolsets.get(cleared.tool.server)
+        if toolset is None:
             known = [tool.full_name for tool in await self.list_tools()]
             return tool_not_found(cleared.call.name, known=known)
         return await toolset.call(cleared)

@@ -18,6 +18,8 @@ class FailureCode(StrEnum):
     """The connection to the server broke, or could not be made."""
     NOT_DISPATCHED = "NOT_DISPATCHED"
     """The call was never sent."""
+    CANCELLED_BY_PERSON = "CANCELLED_BY_PERSON"
+    """A person watching the session ended this one call."""
 
 
 def tool_not_found(name: str, *, known: Iterable[str]) -> ToolResult:

@@ -3,15 +3,17 @@
 Holds what was listed; keeps no other state, so calls in flight do not see each other.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, cast, final
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol, final
 
 from midwatch.domain.safety import ControlLevel
 from midwatch.domain.tools import Clearance, ClearedCall, Refusal, ToolCall, ToolDefinition, ToolKind, ToolResult
-from midwatch.kit.json import decode
+from midwatch.kit.json import encode_text
 from midwatch.safety.kinds import KindVerdict, OperatorKinds, decide_kind
-from midwatch.safety.policy import Stance, decide, refuse_arguments, refuse_unknown_tool
+from midwatch.safety.pins import CHANGED, needs_pin
+from midwatch.safety.policy import Stance, decide, refuse_unknown_tool
+from midwatch.tools.arguments import Arguments, read_arguments
 from midwatch.tools.journal import CallJournal
 from midwatch.tools.toolset import Toolset
 
@@ -25,9 +27,25 @@ class ServerRules:
     kinds: OperatorKinds = field(default_factory=OperatorKinds)
     trust_annotations: bool = False
     level: ControlLevel = ControlLevel.READ_ONLY
+    is_pinned: bool = True
+    """What was vouched for holds for the definitions that were seen first. Not so for what comes with Midwatch."""
 
 
 _STRICTEST = ServerRules()
+
+
+class Pins(Protocol):
+    async def find_changed(self, tools: Sequence[ToolDefinition]) -> Collection[str]:
+        """Full names of the tools that are not what they were when they were first seen. Raises StoreUnavailable."""
+        ...
+
+
+@final
+class NoPins:
+    """Every tool is taken for what it says now."""
+
+    async def find_changed(self, tools: Sequence[ToolDefinition]) -> Collection[str]:  # noqa: ARG002 - none is held
+        return ()
 
 
 @final
@@ -38,14 +56,19 @@ class Gate:
     stance: Stance
     rules: Mapping[str, ServerRules]
     """By server id; a server without any gets the strictest."""
+    pins: Pins = field(default_factory=NoPins)
     timeout: float = CALL_SECONDS
+    changed: frozenset[str] = field(default=frozenset(), init=False)
+    """Full names of tools that somebody vouched for when they were something else: they count as unknown."""
     _listed: Mapping[str, ToolDefinition] | None = field(default=None, init=False)
 
     async def list_tools(self) -> Sequence[ToolDefinition]:
         # A dot in a server's id would have its calls judged as one server's and routed to another.
-        tools = [tool for tool in await self.inner.list_tools() if "." not in tool.server]
-        self._listed = {tool.full_name: tool for tool in tools}
-        return tools
+        listed = {tool.full_name: tool for tool in await self.inner.list_tools() if "." not in tool.server}
+        vouched = [tool for tool in listed.values() if self._is_vouched_for(tool)]
+        self.changed = frozenset(await self.pins.find_changed(vouched) if vouched else ())
+        self._listed = listed
+        return list(listed.values())
 
     def kind_of(self, call: ToolCall) -> ToolKind:
         """For putting calls in order. What is not listed is a write."""
@@ -65,17 +88,19 @@ class Gate:
         tool = listed.get(call.name)
         if tool is None:
             return refuse_unknown_tool(call.name, known=listed)
-        arguments = _parse_arguments(call.arguments)
+        arguments = read_arguments(call.arguments, tool.schema)
         if isinstance(arguments, Refusal):
             return arguments
         verdict = self._judge(tool)
         permission = decide(verdict, level=self._rules_of(tool).level, stance=self.stance)
         if isinstance(permission, Refusal):
             return permission
-        clearance = self._clear(tool, verdict=verdict, observed=permission.observed)
-        return ClearedCall(call=call, arguments=arguments, clearance=clearance)
+        clearance = self._clear(tool, verdict=verdict, observed=permission.observed, read_as=arguments.read_as)
+        return ClearedCall(call=_as_sent(call, arguments), tool=tool, arguments=arguments.values, clearance=clearance)
 
-    def _clear(self, tool: ToolDefinition, *, verdict: KindVerdict, observed: str | None) -> Clearance:
+    def _clear(
+        self, tool: ToolDefinition, *, verdict: KindVerdict, observed: str | None, read_as: str | None
+    ) -> Clearance:
         return Clearance(
             kind=verdict.kind,
             proven=verdict.proven,
@@ -83,22 +108,23 @@ class Gate:
             targets=(f"mcp:{tool.server}",),
             timeout=self.timeout,
             observed=observed,
+            read_as=read_as,
         )
 
     def _judge(self, tool: ToolDefinition | None) -> KindVerdict:
+        if tool is not None and tool.full_name in self.changed:
+            return CHANGED
         rules = _STRICTEST if tool is None else self._rules_of(tool)
         return decide_kind(tool, kinds=rules.kinds, trust_annotations=rules.trust_annotations)
+
+    def _is_vouched_for(self, tool: ToolDefinition) -> bool:
+        rules = self._rules_of(tool)
+        verdict = decide_kind(tool, kinds=rules.kinds, trust_annotations=rules.trust_annotations)
+        return rules.is_pinned and needs_pin(verdict)
 
     def _rules_of(self, tool: ToolDefinition) -> ServerRules:
         return self.rules.get(tool.server, _STRICTEST)
 
 
-def _parse_arguments(text: str) -> Mapping[str, Any] | Refusal:
-    """No text at all is how some models write "no arguments"."""
-    if not text.strip():
-        return {}
-    try:
-        arguments = decode(text)
-    except ValueError:
-        return refuse_arguments("not JSON")
-    return cast("dict[str, Any]", arguments) if isinstance(arguments, dict) else refuse_arguments("not a JSON object")
+def _as_sent(call: ToolCall, arguments: Arguments) -> ToolCall:
+    return call if arguments.read_as is None else replace(call, arguments=encode_text(arguments.values))

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from midwatch.domain.tools import ClearedCall, Refusal, ToolCall, ToolResult
+from midwatch.domain.tools import CallNote, ClearedCall, Refusal, ToolCall, ToolResult
 
 
 class CallJournal(Protocol):
@@ -27,4 +27,12 @@ class CallJournal(Protocol):
 
     async def refuse(self, call: ToolCall, refusal: Refusal) -> ToolResult:
         """Commits the refusal and returns it as the result the model reads. Raises LeaseLost."""
+        ...
+
+    async def settle_unknown(self, call: ToolCall, result: ToolResult) -> None:
+        """Commits that nobody knows what became of a call that was sent. Its targets stay closed until its deadline."""
+        ...
+
+    def show_note(self, cleared: ClearedCall, note: CallNote) -> None:
+        """Shows what the server says while it works, to whoever watches. Nothing is stored."""
         ...

@@ -1,16 +1,27 @@
 """Commits around each call: *started* before a change leaves, *finished* with the masked result before anyone reads it.
 
-A cancelled call stays as it was journalled; whoever resumes the session decides what that means.
+A run that is cancelled leaves its calls as they were journalled; whoever resumes the session decides what that means.
+A call that a person cancels has a result like any other, and the run goes on.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import final
 
-from midwatch.domain.tools import Clearance, ClearedCall, ToolDefinition, ToolKind, ToolResult
+from midwatch.domain.tools import Clearance, ClearedCall, Refusal, ToolDefinition, ToolKind, ToolResult
 from midwatch.tools.dispatch import guarded
+from midwatch.tools.failure import FailureCode
+from midwatch.tools.inflight import CallCancelled, CallsInFlight
 from midwatch.tools.journal import CallJournal
 from midwatch.tools.toolset import Toolset
+
+_NOT_SENT = Refusal(
+    code=FailureCode.CANCELLED_BY_PERSON,
+    reason="a person cancelled this call before it was sent",
+    hint="Do not call it again. Go on with what you have, and say in your analysis what is missing for it.",
+)
+_ENDED = "A person cancelled this call before its answer came. Do not call it again; go on with what you have."
+_IN_DOUBT = "Whether the change was made is unknown: read the target before you change anything."
 
 
 @final
@@ -18,18 +29,35 @@ from midwatch.tools.toolset import Toolset
 class Journaled:
     inner: Toolset
     journal: CallJournal
+    calls: CallsInFlight = field(default_factory=CallsInFlight)
 
     async def list_tools(self) -> Sequence[ToolDefinition]:
         return await self.inner.list_tools()
 
     async def call(self, cleared: ClearedCall) -> ToolResult:
+        call = cleared.call
+        if self.calls.is_cancelled(call.call_id):
+            return await self.journal.refuse(call, _NOT_SENT)
         if not _may_run_again(cleared.clearance):
             refusal = await self.journal.start(cleared)
             if refusal is not None:
-                return await self.journal.refuse(cleared.call, refusal)
-        with guarded(lambda: self.journal.check_dispatch(cleared)):
-            result = await self.inner.call(cleared)
+                return await self.journal.refuse(call, refusal)
+        try:
+            async with self.calls.cancellable(call.call_id):
+                with guarded(lambda: self.journal.check_dispatch(cleared)):
+                    result = await self.inner.call(cleared)
+        except CallCancelled:
+            return await self._end(cleared)
         await self.journal.finish(cleared, result)
+        return result
+
+    async def _end(self, cleared: ClearedCall) -> ToolResult:
+        if _may_run_again(cleared.clearance):
+            result = ToolResult(content=_ENDED, error=FailureCode.CANCELLED_BY_PERSON)
+            await self.journal.finish(cleared, result)
+        else:
+            result = ToolResult(content=f"{_ENDED} {_IN_DOUBT}", error=FailureCode.CANCELLED_BY_PERSON)
+            await self.journal.settle_unknown(cleared.call, result)
         return result
 
 

@@ -20,8 +20,7 @@ class Selected:
         return [tool for tool in await self.inner.list_tools() if self._is_chosen(tool.server, tool.name)]
 
     async def call(self, cleared: ClearedCall) -> ToolResult:
-        server, _, tool = cleared.call.name.partition(".")
-        if not self._is_chosen(server, tool):
+        if not self._is_chosen(cleared.tool.server, cleared.tool.name):
             known = [tool.full_name for tool in await self.list_tools()]
             return tool_not_found(cleared.call.name, known=known)
         return await self.inner.call(cleared)

@@ -1,4 +1,4 @@
-"""What this replica's investigations last saw of each tool server. Nobody looks between them."""
+"""What this replica last saw of each tool server: its investigations, and its monitor between them."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -6,8 +6,10 @@ from datetime import UTC, datetime
 
 from midwatch.domain.tools import ToolDefinition
 from midwatch.timeline.warnings import Warnings
+from midwatch.tools.schemas import explain_unusable
 
 UNAVAILABLE = "mcp_server_unavailable"
+UNCHECKED = "mcp_schema_unusable"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,6 +19,7 @@ class Sighting:
     tools: Sequence[ToolDefinition] = ()
     """As they were when the server last answered."""
     error: str | None = None
+    """Why it is not healthy; of a healthy one, what the operator should know all the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +27,14 @@ class Sightings:
     warnings: Warnings = field(default_factory=Warnings)
     seen: dict[str, Sighting] = field(default_factory=dict[str, Sighting])
 
-    def note_opened(self, servers: Collection[str], tools: Sequence[ToolDefinition], *, all_tools: bool = True) -> None:
+    def note_opened(
+        self,
+        servers: Collection[str],
+        tools: Sequence[ToolDefinition],
+        *,
+        all_tools: bool = True,
+        remark: str | None = None,
+    ) -> None:
         """`all_tools` is false when an alert chose among them: what is known of the others stays."""
         for name in servers:
             known = self.seen.get(name)
@@ -33,8 +43,11 @@ class Sightings:
                 healthy=True,
                 last_check=datetime.now(UTC),
                 tools=shown if all_tools or known is None else known.tools,
+                error=remark,
             )
             self.warnings.take_down(UNAVAILABLE, server_id=name)
+            if all_tools:
+                self._note_schemas(name, shown)
 
     def note_unavailable(self, reasons: Mapping[str, str]) -> None:
         for name, reason in reasons.items():
@@ -46,3 +59,15 @@ class Sightings:
                 details=reason,
                 server_id=name,
             )
+
+    def _note_schemas(self, name: str, tools: Sequence[ToolDefinition]) -> None:
+        reasons = {tool.name: reason for tool in tools if (reason := explain_unusable(tool.schema)) is not None}
+        if not reasons:
+            self.warnings.take_down(UNCHECKED, server_id=name)
+            return
+        self.warnings.put_up(
+            UNCHECKED,
+            f"arguments of {len(reasons)} tools of {name} are sent unchecked, because their schemas cannot be used",
+            details="\n".join(f"{tool}: {reason}" for tool, reason in reasons.items()),
+            server_id=name,
+        )

@@ -1,29 +1,30 @@
-"""Everything one execution can touch, opened together and closed together, behind its gate."""
+"""Everything one execution can touch, opened together, behind its gate."""
 
-import asyncio
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from midwatch.config.builtins import is_own
 from midwatch.config.mcp import DataMasking, Kinds, McpServer
 from midwatch.config.safety import Safety
-from midwatch.domain.errors import ToolServerUnavailable
-from midwatch.domain.safety import strictest
+from midwatch.domain.safety import SafetyMode, strictest
 from midwatch.domain.tools import ToolDefinition
 from midwatch.masking.mask import CustomRule, NoMask, RuleMask, compile_mask
 from midwatch.safety.kinds import KindVerdict, OperatorKinds, decide_kind
 from midwatch.safety.policy import Stance
 from midwatch.tools.combined import Combined
-from midwatch.tools.environment import child_environment
-from midwatch.tools.gate import CALL_SECONDS, Gate, ServerRules
+from midwatch.tools.gate import CALL_SECONDS, Gate, NoPins, Pins, ServerRules
+from midwatch.tools.inflight import CallsInFlight
 from midwatch.tools.journal import CallJournal
 from midwatch.tools.journaled import Journaled
 from midwatch.tools.masked import Masked
-from midwatch.tools.mcp.server import INIT_SECONDS, open_mcp_server
+from midwatch.tools.mcp.scope import Opening, Scopes, open_server_scope, open_servers
+from midwatch.tools.mcp.server import INIT_SECONDS
 from midwatch.tools.selected import Selected
 from midwatch.tools.summarised import Summarised
 from midwatch.tools.toolset import Toolset
+from midwatch.tools.unrecorded import Unrecorded
 
 _EVERYTHING: Mapping[str, frozenset[str]] = MappingProxyType({})
 
@@ -45,34 +46,55 @@ async def open_workbench(
     secret_names: Collection[str] = (),
     chosen: Mapping[str, frozenset[str]] = _EVERYTHING,
     refuse_proven_writes: bool = False,
+    pins: Pins | None = None,
+    calls: CallsInFlight | None = None,
+    scopes: Scopes | None = None,
+    execution_id: str = "",
     call_timeout: float = CALL_SECONDS,
     init_timeout: float = INIT_SECONDS,
 ) -> AsyncGenerator[Workbench]:
     """Opens the servers side by side. One that does not come up is missing from the gate and named as unavailable.
 
     `environment` is ours: each server inherits only what its configuration lets it, and never `secret_names`.
-    `chosen` names the tools to keep of a server that is not to show all it has.
+    `chosen` names the tools to keep of a server that is not to show all it has. `calls` lets a person end one of them.
+    `scopes` hold the servers that stay open when this execution is over.
     """
-    environments = {
-        name: child_environment(server, parent=environment, secret_names=secret_names)
-        for name, server in servers.items()
-    }
-    async with _opened(servers, environments=environments, init_timeout=init_timeout) as outcomes:
+    opening = Opening(
+        environment=environment, secret_names=secret_names, client_id=execution_id, init_timeout=init_timeout
+    )
+    async with open_server_scope(opening) as execution:
+        outcomes = await open_servers(servers, scopes=scopes or Scopes(), execution=execution)
         toolsets = {name: opened for name, opened in outcomes.items() if not isinstance(opened, str)}
         masked = Masked(
             inner=Selected(inner=Combined(toolsets), chosen=chosen),
             masks={name: build_mask(server.data_masking) for name, server in servers.items()},
             default=build_mask(DataMasking()),
+            show=journal.show_note,
         )
         gate = Gate(
-            inner=Summarised(inner=Journaled(inner=masked, journal=journal)),
+            inner=Summarised(inner=Journaled(inner=masked, journal=journal, calls=calls or CallsInFlight())),
             journal=journal,
             stance=Stance(mode=safety.mode, refuse_proven_writes=refuse_proven_writes),
             rules={name: _rules_of(server, safety) for name, server in servers.items()},
+            pins=pins or NoPins(),
             timeout=call_timeout,
         )
         unavailable = {name: reason for name, reason in outcomes.items() if isinstance(reason, str)}
         yield Workbench(gate=gate, unavailable=unavailable)
+
+
+def build_checking_gate(name: str, server: McpServer, *, toolset: Toolset, pins: Pins, call_timeout: float) -> Gate:
+    """For looks at a server that belong to no session: only what reads passes, and nothing is recorded."""
+    masked = Masked(inner=toolset, masks={}, default=build_mask(server.data_masking))
+    journal = Unrecorded()
+    return Gate(
+        inner=Journaled(inner=masked, journal=journal),
+        journal=journal,
+        stance=Stance(mode=SafetyMode.ENFORCE),
+        rules={name: _rules_of(server, Safety())},
+        pins=pins,
+        timeout=call_timeout,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,11 +118,9 @@ async def inspect_servers(
     init_timeout: float = INIT_SECONDS,
 ) -> dict[str, ServerReport]:
     """Opens the servers as an investigation would, side by side, looks what tools they have, and closes them."""
-    environments = {
-        name: child_environment(server, parent=environment, secret_names=secret_names)
-        for name, server in servers.items()
-    }
-    async with _opened(servers, environments=environments, init_timeout=init_timeout) as outcomes:
+    opening = Opening(environment=environment, secret_names=secret_names, init_timeout=init_timeout)
+    async with open_server_scope(opening) as scope:
+        outcomes = await open_servers(servers, scopes=Scopes(), execution=scope)
         return {
             name: ServerReport(failure=opened)
             if isinstance(opened, str)
@@ -141,38 +161,5 @@ def _rules_of(server: McpServer, safety: Safety) -> ServerRules:
         kinds=_kinds_of(server),
         trust_annotations=server.trust_annotations,
         level=strictest(safety.control_level, server.control_level),
+        is_pinned=not is_own(server),
     )
-
-
-@asynccontextmanager
-async def _opened(
-    servers: Mapping[str, McpServer], *, environments: Mapping[str, Mapping[str, str]], init_timeout: float
-) -> AsyncGenerator[Mapping[str, Toolset | str]]:
-    """Each server by id, or the reason why it is not there. A task of its own opens and closes each."""
-    failure: Exception | None = None
-    release = asyncio.Event()
-    async with asyncio.TaskGroup() as group:
-        outcomes: dict[str, asyncio.Future[Toolset | str]] = {name: asyncio.Future() for name in servers}
-        for name, server in servers.items():
-            opening = open_mcp_server(name, server, environment=environments[name], init_timeout=init_timeout)
-            group.create_task(_hold(opening, outcome=outcomes[name], release=release), name=f"hold {name}")
-        try:
-            yield {name: await outcome for name, outcome in outcomes.items()}
-        # The group would wrap it, and callers catch LeaseLost and the like by their class.
-        except Exception as error:  # noqa: BLE001
-            failure = error
-        finally:
-            release.set()
-    if failure is not None:
-        raise failure
-
-
-async def _hold(
-    opening: AbstractAsyncContextManager[Toolset], *, outcome: asyncio.Future[Toolset | str], release: asyncio.Event
-) -> None:
-    try:
-        async with opening as toolset:
-            outcome.set_result(toolset)
-            await release.wait()
-    except ToolServerUnavailable as error:
-        outcome.set_result(str(error))

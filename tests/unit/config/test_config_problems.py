@@ -8,6 +8,8 @@ from midwatch.config.load import load_config
 from midwatch.domain.errors import Misconfigured
 from tests.unit.config.folder import Folder, stdio
 
+KINDS = "openai, scripted, demo, google, anthropic, xai, vertexai, pydantic-ai"
+
 
 def test_a_misspelt_top_level_key_is_told_with_the_nearest_known_one(folder: Folder) -> None:
     line = folder.add("agent_chain: {}\n")
@@ -268,10 +270,10 @@ def test_the_key_of_an_unused_provider_is_not_asked_for(folder: Folder) -> None:
     [
         (
             "{type: opanai, model: m}",
-            '.type: expected one of openai, scripted, demo, google, anthropic, xai, vertexai; did you mean "openai"?',
+            f'.type: expected one of {KINDS}; did you mean "openai"?',
         ),
-        ("{model: m}", ".type: is missing; expected one of openai, scripted, demo, google, anthropic, xai, vertexai"),
-        ("{type: [x], model: m}", ".type: expected one of openai, scripted, demo, google, anthropic, xai, vertexai"),
+        ("{model: m}", f".type: is missing; expected one of {KINDS}"),
+        ("{type: [x], model: m}", f".type: expected one of {KINDS}"),
         ("openai", ": expected keys with values"),
         ("{type: openai}", ".model: is missing"),
         ("{type: openai, model: m, base_url: localhost/v1}", ".base_url: must start with http:// or https://"),

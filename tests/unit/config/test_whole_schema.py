@@ -132,7 +132,7 @@ def test_blocks_of_later_features_are_not_known_yet(folder: Folder, key: str) ->
 
 def test_what_is_not_acted_on_yet_is_said_once(filled: Folder) -> None:
     told = [warning for warning in filled.load(**whole.ENVIRON).warnings if "does not act on it yet" in warning]
-    for key in ("safety.rules", "safety.egress_allow", "mcp_servers.logs.run_as", "llm.service_addr"):
+    for key in ("safety.rules", "safety.egress_allow"):
         assert sum(f" {key}: " in line for line in told) == 1
     assert sum(".sub_agents: " in line for line in told) == 1
     assert sum("slack.enabled" in line for line in told) == 1

@@ -34,7 +34,7 @@ SERVERS: dict[str, Any] = {
         "shared": True,
         "health_check_tool": "get_health",
         "inherit_env": ["LOGS_HOME"],
-        "run_as": "nobody",
+        "run_as": "self",
         "control_level": "controlled",
         "data_masking": {
             "enabled": True,
@@ -218,7 +218,7 @@ MAIN: dict[str, Any] = {
     "system": SYSTEM,
     "safety": SAFETY,
     "approvals": {"expire_after": "5m"},
-    "llm": {"service_addr": "localhost:50051"},
+    "llm": {"service_addr": "localhost:50051", "service_token_env": "LLM_TOKEN", "service_ca": "talk.json"},
 }
 
 _HOSTED = {
@@ -244,6 +244,7 @@ PROVIDERS: dict[str, Any] = {
         "project_env": "PROJECT",
         "location_env": "LOCATION",
     },
+    "tail": {**_HOSTED, "type": "pydantic-ai", "model": "openai-chat:small"},
     "play": {"type": "scripted", "script": "talk.json", "model": "played", "context_window": 1000},
     "rules": {"type": "demo", "model": "ruled", "context_window": 1000},
 }

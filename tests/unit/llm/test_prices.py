@@ -31,6 +31,10 @@ def prices(**estimation: object) -> Prices:
         ("xai", "grok-4.6"),
         ("vertexai", "claude-sonnet-5"),
         ("vertexai", "gemini-2.5-flash"),
+        ("pydantic-ai", "bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0"),
+        ("pydantic-ai", "groq:llama-3.3-70b-versatile"),
+        ("pydantic-ai", "mistral:mistral-large-latest"),
+        ("pydantic-ai", "openai-chat:gpt-5.2"),
     ],
 )
 def test_public_prices_are_known_for_the_big_providers(kind: str, model: str) -> None:
@@ -58,6 +62,9 @@ def test_cached_tokens_are_cheaper_and_written_ones_dearer() -> None:
         ("openai", "qwen3-32b", {"base_url": "http://localhost:11434/v1"}),
         ("openai", "gpt-5.2", {"base_url": "http://gateway.internal/v1"}),
         ("openai", "a-model-nobody-has-heard-of", {}),
+        ("pydantic-ai", "openai-chat:gpt-5.2", {"base_url": "http://gateway.internal/v1"}),
+        ("pydantic-ai", "a-provider-nobody-has-heard-of:gpt-5.2", {}),
+        ("pydantic-ai", "groq:a-model-nobody-has-heard-of", {}),
     ],
 )
 def test_what_nobody_has_a_price_for_is_unknown(kind: str, model: str, fields: dict[str, str]) -> None:

@@ -10,7 +10,7 @@ from midwatch.timeline.render import render_event, render_live_text, render_time
 
 NOW = datetime(2026, 11, 15, 4, 30, 0, 123456, tzinfo=UTC)
 SESSION, STAGE, EXECUTION, EVENT = (UUID(int=number) for number in range(1, 5))
-CALL = {"tool_name": "k8s.pods.list", "arguments": "{}", "call_state": "finished"}
+CALL = {"call_id": "c1", "tool_name": "k8s.pods.list", "arguments": "{}", "call_state": "finished"}
 
 
 def event_row(**columns: Any) -> dict[str, Any]:
@@ -19,7 +19,7 @@ def event_row(**columns: Any) -> dict[str, Any]:
         (
             *("ref", "payload", "event_type", "status", "sequence_number", "metadata", "parent_execution_id"),
             *("stage_id", "execution_id", "interaction_type", "content", "content_length"),
-            *("tool_name", "arguments", "error_code", "call_state"),
+            *("call_id", "tool_name", "arguments", "error_code", "call_state"),
         )
     )
     return {"session_id": SESSION, "seq": 7, "created_at": NOW, **empty, **columns}
@@ -102,6 +102,7 @@ def test_a_tool_call_is_announced_without_what_became_of_it() -> None:
         "tool_name": "pods.list",
         "arguments": "{}",
         "tool_type": "mcp",
+        "call_id": "c1",
     }
 
 
@@ -113,6 +114,7 @@ def test_a_tool_call_is_described_by_what_was_called(code: str | None, shown: di
         "tool_name": "pods.list",
         "arguments": "{}",
         "tool_type": "mcp",
+        "call_id": "c1",
         "call_state": "finished",
         **shown,
     }

@@ -47,7 +47,7 @@ async def test_all_tools_are_listed_in_the_order_of_their_servers(combined: Comb
 
 
 @pytest.mark.parametrize("name", ["kube.get_pods", "kube.core.v1.logs", "kube.whatever_it_knows"])
-async def test_a_call_goes_to_the_server_before_the_first_dot(
+async def test_a_call_goes_to_the_server_that_listed_its_tool(
     combined: Combined, kube: RecordingTools, files: RecordingTools, name: str
 ) -> None:
     call = cleared_read(name)
@@ -56,7 +56,7 @@ async def test_a_call_goes_to_the_server_before_the_first_dot(
     assert files.calls == []
 
 
-@pytest.mark.parametrize("name", ["cube.get_pods", "get_pods", "kube", "kube.", ""])
+@pytest.mark.parametrize("name", ["cube.get_pods", "get_pods", ""])
 async def test_an_unknown_server_is_a_result(combined: Combined, kube: RecordingTools, name: str) -> None:
     result = await combined.call(cleared_read(name))
     assert result.error == "TOOL_NOT_FOUND"

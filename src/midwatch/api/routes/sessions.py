@@ -6,11 +6,12 @@ from uuid import UUID
 from fastapi import APIRouter
 
 from midwatch.api.description import WITH_BODY, refusals
-from midwatch.api.schemas import CancelOut, SessionOut, SessionStatusOut, SessionSummaryOut
+from midwatch.api.schemas import CallCancelOut, CancelOut, SessionOut, SessionStatusOut, SessionSummaryOut
 from midwatch.api.state import TheConfig, TheFlusher, TheStore
 from midwatch.api.timeline_bodies import TimelineEntry
 from midwatch.domain.errors import NotFound
 from midwatch.domain.session import SessionStatus
+from midwatch.intake.cancel_call import cancel_call
 from midwatch.intake.cancel_session import cancel_session
 from midwatch.store.feed import read_live_texts, read_timeline
 from midwatch.store.readings import read_session, read_session_statistics, read_session_status, session_exists
@@ -82,3 +83,18 @@ async def cancel(session_id: UUID, store: TheStore, flusher: TheFlusher) -> Canc
     status = await cancel_session(store, flusher, session_id)
     message = "Session cancelled" if status is SessionStatus.CANCELLED else "Session is being cancelled"
     return CancelOut(session_id=session_id, status=status, message=message)
+
+
+@router.post(
+    "/{session_id}/calls/{call_id}/cancel",
+    summary="Cancel a tool call",
+    operation_id="cancel_call",
+    responses=refusals(409) | WITH_BODY,
+)
+async def end_call(session_id: UUID, call_id: UUID, store: TheStore) -> CallCancelOut:
+    """The session goes on, and its model reads that a person ended the call.
+
+    A change that was on its way may have been made or not; its target stays closed until the call's time is over.
+    """
+    await cancel_call(store, session_id, call_id)
+    return CallCancelOut(session_id=session_id, call_id=call_id, message="Call is being cancelled")

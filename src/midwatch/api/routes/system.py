@@ -58,7 +58,7 @@ async def list_warnings(sightings: TheSightings) -> WarningsOut:
 
 @router.get("/system/mcp-servers", summary="List tool servers")
 async def list_mcp_servers(config: TheConfig, sightings: TheSightings) -> McpServersOut:
-    """The configured tool servers, as the investigations of this replica last saw them."""
+    """The configured tool servers, as this replica last saw them. Those in use it watches all the time."""
     return McpServersOut(
         servers=[McpServerOut.from_sighting(name, sightings.seen.get(name)) for name in config.mcp_servers]
     )

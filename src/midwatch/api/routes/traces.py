@@ -1,5 +1,7 @@
 """Behind the timeline: every interaction with a model or a tool."""
 
+import asyncio
+from collections.abc import Sequence
 from uuid import UUID
 
 from fastapi import APIRouter
@@ -8,7 +10,8 @@ from midwatch.api.description import refusals
 from midwatch.api.state import TheStore
 from midwatch.api.trace_bodies import LlmDetail, McpDetail, TraceOut
 from midwatch.domain.errors import NotFound
-from midwatch.store.driver import Tx
+from midwatch.store.driver import Row, Tx
+from midwatch.store.ledger import Outbound, find_last, read_outbound, rebuild_one
 from midwatch.store.readings import session_exists
 from midwatch.store.traces import read_llm_interaction, read_mcp_interaction, read_trace
 
@@ -29,9 +32,10 @@ async def show_llm_interaction(session_id: UUID, interaction_id: UUID, store: Th
     async with store.connect() as tx:
         await _check_session(tx, session_id)
         reading = await read_llm_interaction(tx, session_id, interaction_id)
-    if reading is None:
-        raise NotFound("LLM interaction", interaction_id)
-    return LlmDetail.from_reading(reading)
+        if reading is None:
+            raise NotFound("LLM interaction", interaction_id)
+        sent = await read_outbound(tx, session_id, execution_id=reading.interaction["execution_id"])
+    return LlmDetail.from_reading(reading, outbound=await _rebuild_last(sent, interaction_id))
 
 
 @router.get("/mcp/{interaction_id}", summary="Show one call of a tool")
@@ -43,6 +47,11 @@ async def show_mcp_interaction(session_id: UUID, interaction_id: UUID, store: Th
     if row is None:
         raise NotFound("MCP interaction", interaction_id)
     return McpDetail.from_row(row)
+
+
+async def _rebuild_last(rows: Sequence[Row], interaction_id: UUID) -> Outbound | None:
+    request_id = find_last(rows, interaction_id)
+    return None if request_id is None else await asyncio.to_thread(rebuild_one, rows, request_id)
 
 
 async def _check_session(tx: Tx, session_id: UUID) -> None:

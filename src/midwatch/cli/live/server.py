@@ -73,6 +73,15 @@ class Server:
             raise self._strange("a list was expected")
         return cast("list[Body]", answer)
 
+    async def show_outbound(self, session_id: str) -> Body:
+        return await self._get_object(f"/api/v1/sessions/{session_id}/outbound")
+
+    async def read_outbound(self, session_id: str, request_id: str) -> bytes:
+        """A body as it was sent, byte for byte."""
+        answer = await self._send("GET", f"/api/v1/sessions/{session_id}/outbound/{request_id}")
+        self._check(answer)
+        return answer.content
+
     async def cancel(self, session_id: str) -> None:
         """Raises Invalid when it has ended already."""
         await self._ask("POST", f"/api/v1/sessions/{session_id}/cancel")
@@ -92,13 +101,18 @@ class Server:
         return cast("Body", answer)
 
     async def _ask(self, method: str, path: str, **request: Any) -> object:
+        return self._check(await self._send(method, path, **request))
+
+    async def _send(self, method: str, path: str, **request: Any) -> httpx.Response:
         try:
-            answer = await self.http.request(method, path, **request)
+            return await self.http.request(method, path, **request)
         except httpx.ConnectError as error:
             told = f"cannot reach {self.url}: {_reason(error)}; is Midwatch serving there?"
             raise ServerUnreachable(told) from error
         except httpx.TransportError as error:
             raise _TryAgain(f"{self.url} does not answer ({type(error).__name__})") from error
+
+    def _check(self, answer: httpx.Response) -> object:
         body = _read_body(answer)
         if answer.is_success and body is not None:
             return body

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
+from dataclasses import replace
 from typing import final
 
 from midwatch.domain.errors import ModelUnavailable
@@ -24,7 +25,7 @@ class ReactModel:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk]:
         parser = ReactParser()
         messages = self._conversation.translate(request.messages, request.tools)
-        plain = ModelRequest(messages=messages, tools=(), agent=request.agent)
+        plain = replace(request, messages=messages, tools=())
         async with aclosing(self._inner.stream(plain)) as chunks:
             async for chunk in chunks:
                 if not isinstance(chunk, TextChunk):

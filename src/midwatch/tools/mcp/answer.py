@@ -1,9 +1,11 @@
 """What a server's answer says, as text for a model; and what a server says of its tools."""
 
-from typing import assert_never
+from collections.abc import Mapping, Sequence
+from typing import Any, assert_never, cast
 
 from mcp_types import (
     AudioContent,
+    BlobResourceContents,
     CallToolResult,
     ContentBlock,
     EmbeddedResource,
@@ -16,11 +18,12 @@ from mcp_types import (
 )
 
 from midwatch.domain.tools import ToolDefinition, ToolResult
-from midwatch.kit.json import clean_text, encode_text
+from midwatch.kit.json import clean_text, decode, encode_text
 from midwatch.tools.failure import FailureCode
 
 MAX_CHARACTERS = 10 * 1024 * 1024
-_MAX_MIME_TYPE = 80
+_MAX_NAME = 300
+_KILO = 1000
 
 
 def read_answer(answer: CallToolResult) -> ToolResult:
@@ -35,6 +38,7 @@ def read_tool(tool: Tool, *, server: str) -> ToolDefinition:
         description=tool.description or "",
         schema=tool.input_schema,
         read_only_hint=_read_hint(tool.annotations),
+        annotations={} if tool.annotations is None else tool.annotations.model_dump(by_alias=True, exclude_unset=True),
     )
 
 
@@ -46,9 +50,34 @@ def _read_hint(annotations: ToolAnnotations | None) -> bool | None:
 
 def _join_blocks(answer: CallToolResult) -> str:
     parts = [_read_block(block) for block in answer.content]
-    if answer.structured_content is not None and not any(isinstance(block, TextContent) for block in answer.content):
-        parts.insert(0, encode_text(answer.structured_content))
+    structured = answer.structured_content
+    texts = [block.text for block in answer.content if isinstance(block, TextContent)]
+    if structured is not None and not _is_told(structured, texts):
+        parts.insert(len(parts) if texts else 0, encode_text(structured))
     return "\n".join(parts)
+
+
+def _is_told(structured: Mapping[str, Any], texts: Sequence[str]) -> bool:
+    """Whether the texts say the same: most servers write down as text what they send as structure.
+
+    What is no object by itself is wrapped in one, under a single key, and its parts may come as a text each.
+    """
+    if any(_means(text, structured) for text in texts):
+        return True
+    if len(structured) != 1:
+        return False
+    (value,) = structured.values()
+    parts = cast("list[Any]", value) if isinstance(value, list) else [value]
+    return len(parts) == len(texts) and all(map(_means, texts, parts))
+
+
+def _means(text: str, value: Any) -> bool:
+    if text == value:
+        return True
+    try:
+        return decode(text) == value
+    except ValueError:
+        return False
 
 
 def _read_block(block: ContentBlock) -> str:
@@ -56,20 +85,41 @@ def _read_block(block: ContentBlock) -> str:
         case TextContent(text=text):
             return text
         case ImageContent() | AudioContent():
-            return _describe(block.type, mime_type=block.mime_type, size=_decoded_size(block.data))
-        case EmbeddedResource(resource=resource):
-            is_text = isinstance(resource, TextResourceContents)
-            size = len(resource.text.encode()) if is_text else _decoded_size(resource.blob)
-            return _describe(block.type, mime_type=resource.mime_type, size=size)
+            return _hide(block.type, kind=block.mime_type, size=_decoded_size(block.data))
+        case EmbeddedResource(resource=TextResourceContents() as resource):
+            return f"[resource {_short(resource.uri)}, {_short(resource.mime_type or 'text')}]\n{resource.text}"
+        case EmbeddedResource(resource=BlobResourceContents() as resource):
+            what = f"resource {_short(resource.uri)}"
+            return _hide(what, kind=resource.mime_type, size=_decoded_size(resource.blob))
+        case EmbeddedResource():
+            return _hide("resource", kind=None, size=0)
         case ResourceLink():
-            return _describe(block.type, mime_type=block.mime_type, size=block.size)
+            return _name_link(block)
         case _ as never:
             assert_never(never)
 
 
-def _describe(what: str, *, mime_type: str | None, size: int | None) -> str:
-    known_size = "unknown size" if size is None else f"{size} bytes"
-    return f"[{what}, {(mime_type or 'unknown type')[:_MAX_MIME_TYPE]}, {known_size}]"
+def _hide(what: str, *, kind: str | None, size: int) -> str:
+    return f"[{what} {_short(kind or 'of unknown type')}, {_measure(size)}, not shown]"
+
+
+def _name_link(link: ResourceLink) -> str:
+    facts = [_short(link.name), _short(link.uri), *([_short(link.mime_type)] if link.mime_type else [])]
+    facts += [] if link.size is None else [_measure(link.size)]
+    told = f"[link {', '.join(facts)}, not followed]"
+    return f"{told} {link.description}" if link.description else told
+
+
+def _short(text: str) -> str:
+    """On one line, and no longer than a name may be."""
+    line = " ".join(text.split())
+    return line if len(line) <= _MAX_NAME else f"{line[:_MAX_NAME]}…"
+
+
+def _measure(size: int) -> str:
+    if size < _KILO:
+        return f"{size} bytes"
+    return f"{size / _KILO:.0f} kB" if size < _KILO**2 else f"{size / _KILO**2:.1f} MB"
 
 
 def _decoded_size(base64_text: str) -> int:

@@ -10,8 +10,9 @@ from subprocess import DEVNULL, PIPE
 from typing import cast
 
 from midwatch.kit.process import die_with_parent
+from midwatch.kit.users import User
+from midwatch.tools.mcp.messages import MAX_MESSAGE_BYTES, TOO_LARGE
 
-MAX_LINE_BYTES = 10 * 1024 * 1024
 _GRACE_SECONDS = 2.0
 
 
@@ -38,8 +39,8 @@ class Child(asyncio.SubprocessProtocol):
             self._reader = asyncio.get_running_loop().create_future()
             await self._reader
         line = self._lines.popleft()
-        if len(line) > MAX_LINE_BYTES:
-            self._give_up(f"it sent a message over {MAX_LINE_BYTES} bytes")
+        if len(line) > MAX_MESSAGE_BYTES:
+            self._give_up(TOO_LARGE)
             return None
         return line
 
@@ -94,8 +95,8 @@ class Child(asyncio.SubprocessProtocol):
             *lines, self._partial = self._partial.split(b"\n")
             self._lines.extend(lines)
             self._wake_reader()
-        if len(self._partial) > MAX_LINE_BYTES:
-            self._give_up(f"it sent a message over {MAX_LINE_BYTES} bytes")
+        if len(self._partial) > MAX_MESSAGE_BYTES:
+            self._give_up(TOO_LARGE)
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002 - how it broke is no matter
         if fd == 1:
@@ -137,8 +138,11 @@ class Child(asyncio.SubprocessProtocol):
         return self._exited.is_set()
 
 
-async def start_child(command: Sequence[str], *, environment: Mapping[str, str]) -> Child:
-    """Raises OSError when the program cannot be started, and ValueError when its command line is impossible."""
+async def start_child(command: Sequence[str], *, environment: Mapping[str, str], user: User | None = None) -> Child:
+    """Raises OSError when the program cannot be started, and ValueError when its command line is impossible.
+
+    `user` is whom the child runs as, in that user's own group and no other; None: as we do.
+    """
     _, child = await asyncio.get_running_loop().subprocess_exec(
         Child,
         *command,
@@ -149,5 +153,8 @@ async def start_child(command: Sequence[str], *, environment: Mapping[str, str])
         start_new_session=True,
         # Without it a `kill -9` of this process would leave its tool servers running for ever.
         preexec_fn=die_with_parent(signal.SIGTERM),
+        user=None if user is None else user.uid,
+        group=None if user is None else user.gid,
+        extra_groups=None if user is None else (),
     )
     return child

@@ -1,20 +1,19 @@
 """MCP over a child's pipes: a message is written by the task that sends it, and a tool call asks its guard first."""
 
-import json
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from types import TracebackType
-from typing import Any, Self, cast, final
+from typing import Self, final
 
 import anyio
 import structlog
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCMessage, JSONRPCRequest, JSONRPCResponse, jsonrpc_message_adapter
-from pydantic import ValidationError
+from mcp_types import JSONRPCRequest
 
-from midwatch.kit.json import decode, encode
+from midwatch.kit.users import User
 from midwatch.tools.dispatch import check_dispatch
 from midwatch.tools.mcp.child import Child, ChildGone, start_child
+from midwatch.tools.mcp.messages import encode_message, read_message
 
 log = structlog.get_logger()
 
@@ -43,13 +42,18 @@ class StdioLink:
 
 @asynccontextmanager
 async def open_stdio(
-    command: Sequence[str], *, environment: Mapping[str, str], server_id: str, on_over: Callable[[], None]
+    command: Sequence[str],
+    *,
+    environment: Mapping[str, str],
+    server_id: str,
+    on_over: Callable[[], None],
+    user: User | None = None,
 ) -> AsyncGenerator[StdioLink]:
     """Starts the server, and stops it and all it started at the end. Raises OSError or ValueError if it cannot start.
 
     `on_over` is told, perhaps more than once, that nothing more will come in.
     """
-    child = await start_child(command, environment=environment)
+    child = await start_child(command, environment=environment, user=user)
     try:
         yield StdioLink(child, server_id=server_id, on_over=on_over)
     finally:
@@ -66,7 +70,7 @@ class _Incoming:
 
     async def receive(self) -> SessionMessage:
         while (line := await self._child.read_line()) is not None:
-            if (message := _read_message(line)) is not None:
+            if (message := read_message(line)) is not None:
                 return SessionMessage(message)
             self._warn_once(line)
         self._on_over()
@@ -110,12 +114,12 @@ class _Outgoing:
                 await self._send_request(message)
             else:
                 # Never waits: these tell the server to stop, or answer it, and may come from a task being cancelled.
-                self._child.write(_encode_message(message))
+                self._child.write(encode_message(message) + b"\n")
         except ChildGone:
             raise anyio.ClosedResourceError from None
 
     async def _send_request(self, request: JSONRPCRequest) -> None:
-        data = _encode_message(request)
+        data = encode_message(request) + b"\n"
         await self._child.wait_writable()
         # From here to the write nothing may await: the guard's answer is only good for this very moment.
         if request.method == "tools/call":
@@ -132,44 +136,3 @@ class _Outgoing:
         self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
     ) -> None:
         await self.aclose()
-
-
-def _encode_message(message: JSONRPCMessage) -> bytes:
-    return encode(message.model_dump(by_alias=True, exclude_unset=True)) + b"\n"
-
-
-def _read_message(line: bytearray) -> JSONRPCMessage | None:
-    data = _decode_line(line)
-    if not isinstance(data, dict):
-        return None
-    fields = cast("dict[str, Any]", data)
-    try:
-        if "result" in fields and "method" not in fields:
-            # Most of what arrives; the union below would look at each of its members.
-            return JSONRPCResponse.model_validate(fields)
-        return jsonrpc_message_adapter.validate_python(fields, by_name=False)
-    except ValidationError:
-        return _fail_request(fields)
-
-
-def _decode_line(line: bytearray) -> Any:
-    try:
-        return decode(bytes(line))
-    except ValueError:
-        pass
-    try:
-        # Broken text inside whole JSON, such as half a surrogate pair, costs its characters and not the answer.
-        return decode(encode(json.loads(line.decode(errors="replace"))))
-    except (ValueError, TypeError, RecursionError):
-        return None
-
-
-def _fail_request(fields: Mapping[str, Any]) -> JSONRPCMessage | None:
-    """An answer that is none fails its request now, as an empty result that no method takes for valid."""
-    match fields:
-        case {"id": bool()} | {"method": _}:
-            return None
-        case {"id": int() | str() as request_id}:
-            return JSONRPCResponse(jsonrpc="2.0", id=request_id, result={})
-        case _:
-            return None

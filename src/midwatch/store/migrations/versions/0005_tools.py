@@ -1,0 +1,15 @@
+"""Tools: pinned definitions."""
+
+from midwatch.store.scripts import run_script
+
+revision = "0005"
+down_revision = "0004"
+
+
+def upgrade() -> None:
+    run_script(__file__)
+
+
+def downgrade() -> None:
+    msg = "revisions only go forward: restore a backup instead"
+    raise RuntimeError(msg)

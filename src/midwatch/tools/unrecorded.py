@@ -1,0 +1,27 @@
+"""A call journal for looks that belong to no session and leave no trace."""
+
+from typing import final
+
+from midwatch.domain.tools import CallNote, ClearedCall, Refusal, ToolCall, ToolResult
+from midwatch.safety.refusals import render_refusal
+
+
+@final
+class Unrecorded:
+    async def start(self, cleared: ClearedCall) -> Refusal | None:
+        """Nothing is kept of it."""
+
+    def check_dispatch(self, cleared: ClearedCall) -> None:
+        """Nobody else could have taken over."""
+
+    async def finish(self, cleared: ClearedCall, result: ToolResult) -> None:
+        """Nothing is kept of it."""
+
+    async def refuse(self, call: ToolCall, refusal: Refusal) -> ToolResult:  # noqa: ARG002 - as the protocol has it
+        return ToolResult(content=render_refusal(refusal), error=refusal.code)
+
+    async def settle_unknown(self, call: ToolCall, result: ToolResult) -> None:
+        """Nothing is kept of it."""
+
+    def show_note(self, cleared: ClearedCall, note: CallNote) -> None:
+        """Nobody watches."""
