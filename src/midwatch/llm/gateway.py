@@ -24,7 +24,6 @@ from midwatch.llm.breaker import Breaker
 from midwatch.llm.model import Model
 from midwatch.llm.providers.vertexai.tokens import TokenSources
 from midwatch.llm.retry import BACKOFF
-from midwatch.llm.scripted import load_script
 from midwatch.llm.wire import Authorise, by_header
 
 _XAI_ADDRESS = "https://api.x.ai/v1"
@@ -52,7 +51,7 @@ class Gateway:
             case AnthropicProvider():
                 return self._open_anthropic(name, provider)
             case ScriptedProvider():
-                return load_script(self.folder / provider.script)(provider=name, name=provider.model)
+                return self._open_script(name, provider)
             case DemoProvider():
                 return self._open_demo(name, provider)
             case GoogleProvider():
@@ -61,6 +60,11 @@ class Gateway:
                 return self._open_vertex(name, provider)
             case _ as never:
                 assert_never(never)
+
+    def _open_script(self, name: str, provider: ScriptedProvider) -> Model:
+        from midwatch.llm.scripted import load_script  # noqa: PLC0415 - only those who use it pay
+
+        return load_script(self.folder / provider.script)(provider=name, name=provider.model)
 
     def _open_demo(self, name: str, provider: DemoProvider) -> Model:
         from midwatch.llm.demo.model import DemoModel  # noqa: PLC0415 - only those who use it pay

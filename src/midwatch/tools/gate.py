@@ -9,7 +9,7 @@ from typing import Any, cast, final
 
 from midwatch.domain.safety import ControlLevel
 from midwatch.domain.tools import Clearance, ClearedCall, Refusal, ToolCall, ToolDefinition, ToolKind, ToolResult
-from midwatch.kit.json import decode
+from midwatch.kit.json import decode, is_too_deep
 from midwatch.safety.kinds import KindVerdict, OperatorKinds, decide_kind
 from midwatch.safety.policy import Stance, decide, refuse_arguments, refuse_unknown_tool
 from midwatch.tools.journal import CallJournal
@@ -101,4 +101,6 @@ def _parse_arguments(text: str) -> Mapping[str, Any] | Refusal:
         arguments = decode(text)
     except ValueError:
         return refuse_arguments("not JSON")
+    if is_too_deep(arguments):
+        return refuse_arguments("nested too deep")
     return cast("dict[str, Any]", arguments) if isinstance(arguments, dict) else refuse_arguments("not a JSON object")
