@@ -14,6 +14,7 @@ from benchmarks.intake import IntakeFigures, measure_intake
 from benchmarks.ledger import LedgerFigures, measure_ledger
 from benchmarks.lists import ListFigures, measure_lists
 from benchmarks.loop import LoopFigures, list_workloads, measure_loop
+from benchmarks.models import measure_models
 from benchmarks.replica import open_database, temporary_folder
 from benchmarks.report import render_report
 from benchmarks.startup import measure_startup
@@ -27,6 +28,9 @@ Loop: CPU time of this process alone. The model, the tools and PostgreSQL are pr
 loop of httpx and the MCP SDK that stores nothing; ours is a whole replica whose sessions are journalled and read by
 one subscriber. Each figure is a session of N iterations minus one of none, divided by N: medians of {rounds} rounds,
 floor and ours in turn. A time alone is no verdict.
+
+Models: CPU time of this process for one call, in turn by us and by a bare httpx that posts the same bytes and reads the
+same stream from the same server, in conversations of several lengths: medians of {rounds} rounds of 20 calls.
 
 Intake: sixteen clients in this process send alerts over plain sockets, in turn to our edge without workers and to a
 FastAPI route that only inserts the same rows, each in a process of its own: medians of {rounds} rounds.
@@ -66,10 +70,12 @@ def main(*, quick: bool) -> None:
     click.echo(_METHOD.format(rounds=rounds))
     with temporary_folder() as folder:
         figures = asyncio.run(_measure(folder, rounds=rounds, claims=claims, reads=reads))
+        models = asyncio.run(measure_models(rounds=rounds))
         startup = measure_startup(folder, folder / "empty-home", rounds=rounds)
     checks = [
         *figures.loop.checks,
         *figures.ledger.checks,
+        *models.checks,
         *figures.storage.checks,
         *figures.claims.checks,
         *figures.intake.checks,
@@ -82,6 +88,7 @@ def main(*, quick: bool) -> None:
     measured = (
         figures.loop,
         figures.ledger,
+        models,
         figures.claims,
         figures.intake,
         figures.feed,

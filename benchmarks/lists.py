@@ -76,8 +76,9 @@ _FILL = (
     """,
     """
     INSERT INTO llm_interactions (interaction_id, session_id, stage_id, execution_id, interaction_type, llm_provider,
-                                  model_name, llm_request, input_tokens, output_tokens)
-    SELECT lpad(to_hex(i), 32, '0')::uuid, session_id, session_id, session_id, 'iteration', 'model', 'model', '{}', 9, 1
+                                  model_name, llm_request, input_tokens, output_tokens, estimated_cost_usd)
+    SELECT lpad(to_hex(i), 32, '0')::uuid, session_id, session_id, session_id, 'iteration', 'model', 'model', '{}',
+           9, 1, CASE WHEN i < 3 THEN 0.01 END
     FROM alert_sessions, generate_series(1, 3) i
     """,
     """

@@ -89,13 +89,13 @@ def measure_startup(config_folder: Path, home: Path, *, rounds: int) -> StartupF
     environ = {**os.environ, "MIDWATCH_HOME": str(home), "LOG_FORMAT": "json"}
     environ.pop("DATABASE_URL", None)
     for command in (_NOTHING, _HELP, _IMPORTS):
-        _measure_cpu(command)
+        measure_cpu(command)
     _start_once(config_folder, environ)  # makes the data folder
     costs: list[tuple[float, float]] = []
     imports: list[float] = []
     replicas: list[_Replica] = []
     for _ in range(rounds):
-        costs += [(_measure_cpu(_NOTHING), _measure_cpu(_HELP)) for _ in range(_HELPS_PER_ROUND)]
+        costs += [(measure_cpu(_NOTHING), measure_cpu(_HELP)) for _ in range(_HELPS_PER_ROUND)]
         imports.append(_measure_time(_IMPORTS))
         replicas.append(_start_once(config_folder, environ))
     return StartupFigures(
@@ -108,7 +108,7 @@ def measure_startup(config_folder: Path, home: Path, *, rounds: int) -> StartupF
     )
 
 
-def _measure_cpu(command: Sequence[str]) -> float:
+def measure_cpu(command: Sequence[str]) -> float:
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)  # noqa: S603 -- the commands above
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)

@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from midwatch import __version__
+from midwatch.api.pages.words import say_cost
 from midwatch.domain.session import SessionStatus
 from midwatch.kit import json
 from tests.api.edge import CONCLUSION, Edge, call, open_edge, running, write_config
@@ -231,3 +232,17 @@ async def test_a_visit_changes_nothing(edge: Edge) -> None:
     session_id = await edge.submit()
     assert (await edge.http.post(f"/sessions/{session_id}", headers=VISIT)).status_code == 403
     assert (await edge.http.post(f"/api/v1/sessions/{session_id}/cancel", headers=VISIT)).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("usd", "completeness", "shown"),
+    [
+        (None, "none", "unknown"),
+        (0.0, "complete", "$0.00"),
+        (0.0123, "complete", "$0.0123"),
+        (0.0123, "partial", "at least $0.0123"),
+        (1234.5, "complete", "$1,234.50"),
+    ],
+)
+def test_a_cost_is_shown_as_far_as_it_is_known(usd: float | None, completeness: str, shown: str) -> None:
+    assert say_cost(usd, completeness) == shown

@@ -17,13 +17,13 @@ from midwatch.llm.scripted import ScriptedTurn
 from midwatch.store.engine import Store
 from tests.documents import list_failure_codes
 from tests.fakes.protocols import ALL, KEY_VARIABLE, Detour, Spoken
-from tests.fakes.provider_server import Body, ProviderServer, Reply, serve_dialect
+from tests.fakes.provider_server import Answer, Body, ProviderServer, Reply, serve_dialect
 from tests.fakes.tls_server import refuse_plainly, serve_connections, write_certificate
 from tests.fakes.troubles import SECRET, TROUBLES, UNREACHABLE
 from tests.invariants import check_end
 from tests.lives import SERVER, World, open_world
 
-LIMITS = Limits(first_chunk=10, gap=10, call=10, iteration=10)
+LIMITS = Limits(first_chunk=20, gap=20, call=20, iteration=20)
 """Shorter than any provider is left alone, so that nobody waits for one here."""
 FINAL = frozenset({"credentials", "invalid_request", "content_filter"})
 DONE = ScriptedTurn(text="The pump ran dry.")
@@ -43,11 +43,11 @@ class Script:
 
 @asynccontextmanager
 async def open_faulty_world(
-    store: Store, folder: Path, spoken: Spoken, *, script: Script, with_tools: bool = False
+    store: Store, folder: Path, spoken: Spoken, *, answer: Answer, with_tools: bool = False
 ) -> AsyncGenerator[tuple[World, ProviderServer]]:
     async with (
         open_world(store, folder / "effects", lambda _: DONE) as plain,
-        serve_dialect(script, dialect=spoken.dialect) as server,
+        serve_dialect(answer, dialect=spoken.dialect) as server,
     ):
         agents = {"watch": Agent(mcp_servers=(SERVER,) if with_tools else ())}
         config = replace(plain.config, agents=agents, environ={KEY_VARIABLE: SECRET})
@@ -57,8 +57,7 @@ async def open_faulty_world(
 @asynccontextmanager
 async def lead_to(world: World, spoken: Spoken, base_url: str) -> AsyncGenerator[World]:
     config = replace(world.config, providers={"model": spoken.entry(base_url)})
-    timeout = httpx.Timeout(10, read=0.2)
-    async with httpx.AsyncClient(transport=Detour(base_url), timeout=timeout) as http:
+    async with httpx.AsyncClient(transport=Detour(base_url), timeout=20) as http:
         yield replace(world, config=config, http=http)
 
 
@@ -105,11 +104,12 @@ async def check_failed(world: World, spoken: Spoken, *, code: str, text: str) ->
 async def test_every_failed_call_leaves_its_row_and_its_code(store: Store, tmp_path: Path, spoken: Spoken) -> None:
     script = Script()
     async with (
-        open_faulty_world(store, tmp_path, spoken, script=script) as (faulty, server),
+        open_faulty_world(store, tmp_path, spoken, answer=script) as (faulty, server),
         lead_to(faulty, spoken, spoken.address(server)) as world,
     ):
         for trouble in TROUBLES:
             script.reply = trouble.reply(spoken)
+            world.http.timeout = trouble.timeout
             code, text = trouble.expect(spoken)
             await check_failed(world, spoken, code=code, text=text.removeprefix("attempts: "))
 
@@ -118,7 +118,7 @@ async def test_every_failed_call_leaves_its_row_and_its_code(store: Store, tmp_p
 async def test_whoever_cannot_be_reached_leaves_a_row_too(store: Store, tmp_path: Path, spoken: Spoken) -> None:
     certificate = write_certificate(tmp_path / "certificate.pem")
     async with (
-        open_faulty_world(store, tmp_path, spoken, script=Script()) as (faulty, _),
+        open_faulty_world(store, tmp_path, spoken, answer=Script()) as (faulty, _),
         serve_connections(refuse_plainly) as plain,
         serve_connections(refuse_plainly, certificate=certificate) as secure,
     ):
@@ -128,3 +128,38 @@ async def test_whoever_cannot_be_reached_leaves_a_row_too(store: Store, tmp_path
                 address = unreachable.host.format(idle=unused.getsockname()[1], plain=plain, secure=secure)
                 async with lead_to(faulty, spoken, f"{address}/v1") as world:
                     await check_failed(world, spoken, code="max_retries", text=unreachable.text)
+
+
+def nest(depth: int) -> str:
+    return '{"text": ' + "[" * depth + "]" * depth + "}"
+
+
+CALLS = {
+    "two with one id": [("twin", '{"text": "a"}'), ("twin", '{"text": "b"}')],
+    "no JSON": [("c", '{"text": ')],
+    "no object": [("c", "[1]")],
+    "nested too deep": [("c", nest(400))],
+}
+
+
+@pytest.mark.parametrize(
+    "spoken", [spoken for spoken in ALL if spoken.name != "gemini"], ids=lambda spoken: spoken.name
+)
+async def test_odd_calls_are_answered_and_the_session_goes_on(store: Store, tmp_path: Path, spoken: Spoken) -> None:
+    """Gemini's calls come as JSON that is read with the event; there an odd one is a trouble of the provider."""
+    remaining: list[Reply] = [*(spoken.call(calls, "deck.echo") for calls in CALLS.values()), DONE]
+    async with (
+        open_faulty_world(store, tmp_path, spoken, answer=lambda _: remaining.pop(0), with_tools=True) as (odd, server),
+        lead_to(odd, spoken, spoken.address(server)) as world,
+    ):
+        session_id = await world.submit()
+        await world.live_on(session_id)
+        assert await world.status(session_id) is SessionStatus.COMPLETED
+    async with store.connect() as tx:
+        rows = await tx.fetch(
+            "SELECT state, verdict->>'refused' AS refused FROM tool_calls WHERE session_id = $1 ORDER BY call_id",
+            session_id,
+        )
+    refused = ("refused", "INVALID_INPUT")
+    assert [tuple(row) for row in rows] == [("finished", None), ("finished", None), refused, refused, refused]
+    assert await read_failures(store, session_id) == []

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from midwatch.config.chains import Stage, StageAgent
-from midwatch.config.llm import GoogleProvider
+from midwatch.config.llm import VertexAiProvider
 from midwatch.domain.session import SessionStatus
 from midwatch.llm.scripted import ScriptedTurn
 from midwatch.store.driver import Row
@@ -54,9 +54,10 @@ async def test_a_stage_of_one_agent_runs(clean_store: Store, tmp_path: Path, rep
         assert (await run_to_end(world))["status"] == SessionStatus.COMPLETED
 
 
-async def test_a_provider_nobody_can_speak_to_fails_the_execution(clean_store: Store, tmp_path: Path) -> None:
+async def test_a_provider_that_cannot_be_opened_fails_the_execution(clean_store: Store, tmp_path: Path) -> None:
     async with open_world(clean_store, tmp_path / "effects", ANSWER) as world:
-        providers = {"model": GoogleProvider(type="google", model="gemini")}
+        providers = {"model": VertexAiProvider(type="vertexai", model="gemini")}
         row = await run_to_end(replace(world, config=replace(world.config, providers=providers)))
     assert row["status"] == SessionStatus.FAILED
-    assert row["stage_error"] == ("provider model: this version does not speak to providers of type google yet")
+    told = "provider model: variable GOOGLE_CLOUD_PROJECT is not set: no project on Google Cloud"
+    assert row["stage_error"] == told

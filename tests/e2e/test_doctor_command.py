@@ -253,3 +253,12 @@ async def test_what_a_provider_says_against_us_is_shown_without_the_key(tmp_path
     assert asked.returncode == 1
     assert "HTTP 401: Incorrect API key [MASKED_API_KEY]; ask Anna" in asked.stdout
     assert "\x1b" not in asked.stdout
+
+
+async def test_a_model_that_has_to_be_asked_again_has_not_answered_yet(tmp_path: Path, dsn: str) -> None:
+    refusal = Status(status=401, body=json.encode({"error": {"message": "no such key"}}))
+    async with serve_model(in_order([Status(status=503), refusal])) as model:
+        write_config(tmp_path, {}, base_url=model.base_url)
+        asked = await asyncio.to_thread(examine, tmp_path, "--probe", DATABASE_URL=dsn)
+    assert asked.returncode == 1
+    assert "HTTP 401: no such key" in asked.stdout

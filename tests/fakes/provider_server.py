@@ -128,6 +128,15 @@ class ProviderServer:
             del self._writers[writer]
             closed.set()
 
+    @property
+    def open_connections(self) -> int:
+        return len(self._writers)
+
+    async def see_all_leave(self) -> None:
+        """Waits until every client has closed its connection by itself."""
+        for closed in list(self._writers.values()):
+            await closed.wait()
+
     async def close(self) -> None:
         """Drops every connection and waits until nobody serves one any more."""
         remaining = dict(self._writers)
@@ -175,6 +184,8 @@ class ProviderServer:
         for piece in reply.pieces:
             if isinstance(piece, Cut):
                 return False
+            if writer.is_closing():
+                raise ConnectionResetError
             if isinstance(piece, asyncio.Event):
                 await _wait_for(piece.wait(), reader)
             else:

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+import httpx
+
 from midwatch.llm.scripted import ScriptedTurn
 from tests.fakes.protocols import Spoken
 from tests.fakes.provider_server import Cut, Reply, Status, Stream
@@ -25,6 +27,11 @@ class Trouble:
     codes: Mapping[str, str] = field(default_factory=dict[str, str])
     """Where a protocol has another one."""
     texts: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def timeout(self) -> httpx.Timeout:
+        """Short for those that say nothing, and long enough not to disturb the others."""
+        return httpx.Timeout(20, read=0.3 if self.name.startswith("silence") else 20)
 
     def expect(self, spoken: Spoken) -> tuple[str, str]:
         return self.codes.get(spoken.name, self.code), self.texts.get(spoken.name, self.text)

@@ -54,6 +54,7 @@ class Asker:
                 await self._warn(self.purse.warn_of_unpriced(self.ladder.unpriced))
             draft = Draft()
             failure = await self._gather(draft, question, deadline=deadline)
+            draft.was_left = failure is not None and failure.is_timeout
             reply = draft.reply(question, self.ladder)
             self.purse.spend(reply.usage, usd=reply.cost_usd)
             if failure is None:

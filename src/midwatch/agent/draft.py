@@ -49,6 +49,8 @@ class Draft:
     calls: list[ToolCall] = field(default_factory=list[ToolCall])
     usage: Usage | None = None
     state: bytes | None = None
+    was_left: bool = False
+    """We stopped waiting: what the provider went on to do, and to bill, nobody told us."""
     asides: list[Aside] = field(default_factory=list[Aside])
     _said: RepetitionWatch = field(default_factory=RepetitionWatch)
     _thought: RepetitionWatch = field(default_factory=RepetitionWatch)
@@ -100,9 +102,9 @@ class Draft:
         )
 
     def _price(self, ladder: Ladder) -> float | None:
-        """Unknown when something came and nobody counted it; nothing when nothing came."""
+        """Unknown when something came, or may have come, and nobody counted it; nothing when it was refused."""
         if self.usage is None:
-            return 0.0 if self.is_empty else None
+            return 0.0 if self.is_empty and not self.was_left else None
         return ladder.price(self.usage)
 
 

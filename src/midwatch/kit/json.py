@@ -8,6 +8,8 @@ import orjson
 
 _OPTIONS = orjson.OPT_NON_STR_KEYS
 _NUL = rb"\u0000"
+_DEEPEST = 100
+"""Levels. Readers take more than writers, and each of them has a limit of its own above this one."""
 
 
 def encode(value: object) -> bytes:
@@ -27,11 +29,31 @@ def decode(data: bytes | str) -> Any:
     return orjson.loads(data)
 
 
+def is_too_deep(value: Any) -> bool:
+    """So deep that somebody who has to write it down again would fail."""
+    level = [value]
+    for _ in range(_DEEPEST):
+        level = [inner for each in level for inner in _list_inner(each)]
+        if not level:
+            return False
+    return True
+
+
 def clean_text(text: str) -> str:
     """Replaces NUL and lone surrogates: one poisoned text must not fail every attempt to store it."""
     if text.isascii():
         return text.replace("\x00", "�") if "\x00" in text else text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").replace("\x00", "�")
+
+
+def _list_inner(value: Any) -> list[Any]:
+    match value:
+        case dict():
+            return list(cast("dict[Any, Any]", value).values())
+        case list():
+            return cast("list[Any]", value)
+        case _:
+            return []
 
 
 def _dump(value: object) -> bytes:

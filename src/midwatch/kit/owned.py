@@ -22,9 +22,13 @@ class OwnedTasks:
         # The group is told of no error: it waits for its tasks instead of cancelling them.
         await self._group.__aexit__(None, None, None)
 
+    def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """For work that lets no error escape: one that did would cancel the other tasks of the group."""
+        return self._group.create_task(work)
+
     async def finish(self, work: Coroutine[Any, Any, T], *, seconds: float) -> T:
         """Runs `work` to its end within `seconds`, and only then gives in to a cancellation that came meanwhile."""
-        task = self._group.create_task(_bounded(work, seconds))
+        task = self.start(_bounded(work, seconds))
         cancelled = False
         while not task.done():
             try:

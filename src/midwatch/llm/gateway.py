@@ -29,7 +29,6 @@ from midwatch.llm.breaker import Breaker
 from midwatch.llm.model import Model
 from midwatch.llm.providers.vertexai.tokens import TokenSources
 from midwatch.llm.retry import BACKOFF
-from midwatch.llm.scripted import load_script
 from midwatch.llm.wire import Authorise, by_header
 
 if TYPE_CHECKING:
@@ -93,6 +92,8 @@ class Gateway:
 
     def _open_own(self, name: str, provider: ScriptedProvider | DemoProvider) -> Model:
         if isinstance(provider, ScriptedProvider):
+            from midwatch.llm.scripted import load_script  # noqa: PLC0415 - only those who use it pay
+
             return load_script(self.folder / provider.script)(provider=name, name=provider.model)
         from midwatch.llm.demo.model import DemoModel  # noqa: PLC0415 - only those who use it pay
 

@@ -1,11 +1,149 @@
-"""The HTTP client that the provider adapters share: one per process."""
+"""The HTTP client that the provider adapters share: one per process.
+
+Its pool loses a connection for good when a task is cancelled while it hands one out or takes one back. So each exchange
+has a task of its own, which is cancelled only while it waits for the network; whoever asked can go at any time.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import aclosing
+from typing import Any, Self, cast, final
 
 import httpx
 
-_TIMEOUT = httpx.Timeout(connect=10.0, read=300.0, write=60.0, pool=None)
+from midwatch.kit.owned import OwnedTasks
+
+_TIMEOUT = httpx.Timeout(connect=10.0, read=300.0, write=60.0, pool=60.0)
 _LIMITS = httpx.Limits(max_connections=256, max_keepalive_connections=64, keepalive_expiry=30.0)
+_MOST_AHEAD = 1 << 20
+"""Bytes that are read before anybody wants them."""
+_NETWORK = (
+    "connect_tcp.started",
+    "send_request_headers.started",
+    "send_request_body.started",
+    "receive_response_headers.started",
+    "receive_response_body.started",
+)
+"""Steps of the pool in which it waits for the network and bears to be cancelled. TLS is none: it would not hang up."""
 
 
 def new_http_client() -> httpx.AsyncClient:
-    """The caller closes it. Redirects are not followed: a key must not travel to another host."""
-    return httpx.AsyncClient(timeout=_TIMEOUT, limits=_LIMITS, follow_redirects=False)
+    """Entered and left by the caller. Redirects are not followed: a key must not travel to another host."""
+    return _ModelClient(timeout=_TIMEOUT, limits=_LIMITS, follow_redirects=False)
+
+
+@final
+class _ModelClient(httpx.AsyncClient):
+    async def __aenter__(self) -> Self:
+        self._owned = await OwnedTasks().__aenter__()
+        self._running: set[asyncio.Task[None]] = set()
+        return await super().__aenter__()
+
+    async def __aexit__(self, *error: Any) -> None:  # noqa: PYI036 -- handed on as they are
+        for task in self._running:
+            task.cancel()
+        await self._owned.__aexit__()
+        await super().__aexit__(*error)
+
+    async def send(self, request: httpx.Request, *, stream: bool = False, **options: Any) -> httpx.Response:
+        exchange = _Exchange()
+        request.extensions = {**request.extensions, "trace": exchange.follow}
+        task = self._owned.start(exchange.run(super().send(request, stream=True, **options)))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        response = await exchange.open(task)
+        if not stream:
+            await response.aread()
+        return response
+
+
+@final
+class _Exchange(httpx.AsyncByteStream):
+    """One request, and then the bytes of its answer."""
+
+    def __init__(self) -> None:
+        self._response: httpx.Response | None = None
+        self._parts: list[bytes] = []
+        self._error: Exception | None = None
+        self._is_over = False
+        self._is_abandoned = False
+        self._bears_cancelling = True
+        self._room = asyncio.Event()
+        self._waiting: asyncio.Future[None] | None = None
+
+    async def run(self, sending: Coroutine[Any, Any, httpx.Response]) -> None:
+        try:
+            self._response = await sending
+            stream = cast("httpx.AsyncByteStream", self._response.stream)
+            self._response.stream = self
+            async with aclosing(stream):
+                await self._read(stream)
+        except asyncio.CancelledError:
+            self._error = httpx.ReadError("the exchange was given up")
+            raise
+        except Exception as error:  # noqa: BLE001 -- raised again in the task that wants the answer
+            self._error = error
+        finally:
+            self._is_over = True
+            self._wake()
+
+    async def follow(self, step: str, _: Any) -> None:
+        """Told by the pool of each step it takes."""
+        self._bears_cancelling = step.endswith(_NETWORK)
+        if self._bears_cancelling and self._is_abandoned:
+            raise asyncio.CancelledError
+
+    async def open(self, task: asyncio.Task[None]) -> httpx.Response:
+        self._task = task
+        try:
+            while self._response is None and not self._is_over:
+                await self._wait()
+        except asyncio.CancelledError:
+            self._abandon()
+            raise
+        if self._response is None:
+            raise cast("Exception", self._error)
+        return self._response
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        """All that has come since the last time."""
+        while not self._parts:
+            if self._is_over:
+                raise self._error or StopAsyncIteration
+            await self._wait()
+        data = b"".join(self._parts)
+        self._parts.clear()
+        self._room.set()
+        return data
+
+    async def aclose(self) -> None:
+        self._abandon()
+        while not self._is_over:
+            await self._wait()
+
+    async def _read(self, stream: httpx.AsyncByteStream) -> None:
+        ahead = 0
+        async for part in stream:
+            ahead = ahead + len(part) if self._parts else len(part)
+            self._parts.append(part)
+            self._wake()
+            if ahead > _MOST_AHEAD:
+                self._room.clear()
+                await self._room.wait()
+
+    def _abandon(self) -> None:
+        if not self._is_over and not self._is_abandoned:
+            self._is_abandoned = True
+            if self._bears_cancelling:
+                self._task.cancel()
+
+    async def _wait(self) -> None:
+        self._waiting = asyncio.get_running_loop().create_future()
+        await self._waiting
+
+    def _wake(self) -> None:
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(None)

@@ -4,24 +4,38 @@ from collections.abc import Iterator
 
 from midwatch.llm.loose_json import malformed
 
-LONGEST_LINE = 1 << 23
-"""Bytes. Nobody's event is that long; what never ends must not fill the memory."""
+_LONGEST = 1 << 23
+"""Bytes of a line. Nobody's event is that long, and what never ends must not fill the memory."""
+
+
+class Lines:
+    """However the bytes are cut, the lines are the same."""
+
+    def __init__(self) -> None:
+        self._held: list[bytes] = []
+        self._size = 0
+
+    def take(self, data: bytes) -> list[bytes]:
+        """The lines that are whole by now. Raises ModelUnavailable for one without an end."""
+        self._held.append(data)
+        if b"\n" not in data:
+            self._size += len(data)
+            if self._size > _LONGEST:
+                raise malformed()
+            return []
+        lines = b"".join(self._held).split(b"\n")
+        self._held = [lines.pop()]
+        self._size = len(self._held[0])
+        return lines
 
 
 class EventLines:
-    """However the bytes are cut, the payloads are the same. Every provider puts one JSON value on one data line.
-
-    Raises ModelUnavailable for a line without an end.
-    """
+    """The payloads of the events. Every provider puts one JSON value on one data line."""
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._lines = Lines()
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        lines = (self._rest + data).split(b"\n")
-        self._rest = lines.pop()
-        if len(self._rest) > LONGEST_LINE:
-            raise malformed()
-        for line in lines:
+        for line in self._lines.take(data):
             if line.startswith(b"data:") and (payload := line[5:].strip()):
                 yield payload

@@ -118,7 +118,7 @@ class HttpModel:
                     raise await _refused(response, credentials)
                 _check_kind(response)
                 is_answering = True
-                stream = response.aiter_bytes()
+                stream = _read(response)
                 async for data in stream:
                     has_come = True
                     for chunk in decoder.feed(data):
@@ -191,6 +191,13 @@ def _check_kind(response: httpx.Response) -> None:
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == _PAGE:
         raise no_stream(kind)
+
+
+def _read(response: httpx.Response) -> AsyncIterator[bytes]:
+    """Straight from the connection, unless somebody on the way has compressed it nevertheless."""
+    if "content-encoding" in response.headers or not isinstance(response.stream, httpx.AsyncByteStream):
+        return response.aiter_bytes()
+    return aiter(response.stream)
 
 
 async def _refused(response: httpx.Response, credentials: Credentials) -> ProviderFailure:

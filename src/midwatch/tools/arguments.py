@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from midwatch.domain.tools import Refusal
+from midwatch.kit.json import is_too_deep
 from midwatch.kit.mappings import read_json, read_pairs, read_yaml
 from midwatch.safety.policy import refuse_arguments, refuse_mistakes
 from midwatch.tools.schemas import find_mistakes, properties_of
@@ -27,6 +28,8 @@ def read_arguments(text: str, schema: Mapping[str, Any]) -> Arguments | Refusal:
     """No text at all is how some models write "no arguments"."""
     text = text.strip()
     found = read_json(text or "{}")
+    if is_too_deep(found):
+        return refuse_arguments("nested too deep")
     if isinstance(found, dict):
         return _check_object(cast("dict[str, Any]", found), schema)
     for read in _read_loosely(text, found, schema):

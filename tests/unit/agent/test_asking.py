@@ -62,6 +62,15 @@ async def test_a_model_that_is_too_slow_is_asked_once_more(
     assert bench.ran == []
 
 
+async def test_a_call_that_was_given_up_costs_an_unknown_amount_and_a_refused_one_nothing() -> None:
+    left = Bench(SILENT, budget=replace(PATIENT, first_chunk=TINY))
+    await left.agent.investigate()
+    assert [failure.reply.cost_usd for failure in left.journal.failures] == [None, None]
+    refused = Bench([ScriptedTurn(error=ModelUnavailable("no", code="credentials", retryable=False))])
+    await refused.agent.investigate()
+    assert [failure.reply.cost_usd for failure in refused.journal.failures] == [0.0]
+
+
 async def test_what_had_come_of_a_failed_reply_is_recorded() -> None:
     bench = Bench(HALTING, budget=replace(PATIENT, gap=TINY, failures_in_a_row=1))
     await bench.agent.investigate()

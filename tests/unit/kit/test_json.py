@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from midwatch.kit.ids import new_id
-from midwatch.kit.json import clean_text, decode, encode, encode_text
+from midwatch.kit.json import clean_text, decode, encode, encode_text, is_too_deep
 
 _TEXT = st.text(st.characters(exclude_categories=()), max_size=20)
 _VALUES = st.recursive(
@@ -87,3 +87,13 @@ def test_what_has_no_json_form_is_an_error() -> None:
         encode(object())
     with pytest.raises(ValueError, match="unexpected end of data"):
         decode("{")
+
+
+@pytest.mark.parametrize(("depth", "too_deep"), [(0, False), (48, False), (49, True), (400, True)])
+def test_what_nests_too_deep_for_others_is_seen(depth: int, *, too_deep: bool) -> None:
+    value: object = [1, {"a": "b"}]
+    for _ in range(depth):
+        value = {"a": [1, value], "b": "["}
+    assert is_too_deep(value) is too_deep
+    if not too_deep:
+        assert decode(encode(value)) == value

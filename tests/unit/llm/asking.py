@@ -3,6 +3,9 @@
 import asyncio
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
 
 from midwatch.domain.errors import ModelUnavailable
 from midwatch.llm.breaker import Breaker
@@ -70,3 +73,9 @@ async def ask_once(model: Model, request: ModelRequest, *, sleep: FakeSleep | No
 async def stop_early(model: Model, request: ModelRequest) -> Chunk:
     async with aclosing(model.stream(request)) as stream:
         return await anext(stream)
+
+
+def describe_pool(http: httpx.AsyncClient) -> str:
+    """How busy the client's connections are, which it shows to nobody."""
+    transport: Any = getattr(http, "_transport", None)
+    return repr(getattr(transport, "_pool", None))

@@ -1,6 +1,7 @@
 """Whatever a provider does, in whichever protocol: it ends in a documented code and a clear message without the key."""
 
 import asyncio
+import gzip
 import os
 import socket
 import ssl
@@ -12,24 +13,24 @@ import pytest
 
 from midwatch.domain.messages import UserMessage
 from midwatch.domain.tools import ToolDefinition
-from midwatch.llm.model import CallChunk, ModelRequest
+from midwatch.llm.http import new_http_client
+from midwatch.llm.model import CallChunk, ModelRequest, TextChunk
 from tests.documents import list_failure_codes
 from tests.fakes.protocols import ALL, CHAT, Spoken
-from tests.fakes.provider_server import serve_dialect
+from tests.fakes.provider_server import Status, serve_dialect
 from tests.fakes.tls_server import refuse_plainly, serve_connections, write_certificate
 from tests.fakes.troubles import HELLO, SECRET, TROUBLES, UNREACHABLE, Trouble, Unreachable
 from tests.unit.llm.asking import Asking, FakeSleep, ask_once
 
 ECHO = ToolDefinition(server="deck", name="echo", description="", schema={})
 REQUEST = ModelRequest(messages=(UserMessage(text="go"),), tools=(ECHO,), agent="A")
-READ_TIMEOUT = 0.1
 
 spoken_by_all = pytest.mark.parametrize("spoken", ALL, ids=lambda spoken: spoken.name)
 
 
 @pytest.fixture
 async def http() -> AsyncGenerator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(timeout=httpx.Timeout(10, read=READ_TIMEOUT)) as client:
+    async with new_http_client() as client:
         yield client
 
 
@@ -53,6 +54,7 @@ def check(asking: Asking, *, code: str, text: str) -> None:
 @spoken_by_all
 @pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: trouble.name)
 async def test_a_trouble_ends_in_its_code(http: httpx.AsyncClient, spoken: Spoken, trouble: Trouble) -> None:
+    http.timeout = trouble.timeout
     async with serve_dialect(lambda _: trouble.reply(spoken), dialect=spoken.dialect) as server:
         asking = await ask(http, spoken, spoken.address(server))
     code, text = trouble.expect(spoken)
@@ -120,3 +122,13 @@ async def test_arguments_that_are_no_json_are_never_made_into_some(http: httpx.A
         check(asking, code="max_retries", text="the provider sent a malformed event")
     else:
         assert (asking.failure, calls) == (None, ['{"text": '])
+
+
+@spoken_by_all
+async def test_an_answer_that_somebody_compressed_is_read_all_the_same(http: httpx.AsyncClient, spoken: Spoken) -> None:
+    packed = gzip.compress(b"".join(spoken.dialect.list_events(HELLO, 0)))
+    answer = Status(status=200, body=packed, headers=(("content-encoding", "gzip"),))
+    async with serve_dialect(lambda _: answer, dialect=spoken.dialect) as server:
+        asking = await ask(http, spoken, spoken.address(server))
+    assert asking.failure is None
+    assert TextChunk(text="hello") in asking.chunks

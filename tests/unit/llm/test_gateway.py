@@ -7,7 +7,14 @@ from pathlib import Path
 import httpx
 import pytest
 
-from midwatch.config.llm import AnthropicProvider, GoogleProvider, OpenAiProvider, Provider, XaiProvider
+from midwatch.config.llm import (
+    AnthropicProvider,
+    GoogleProvider,
+    OpenAiProvider,
+    Provider,
+    VertexAiProvider,
+    XaiProvider,
+)
 from midwatch.domain.errors import ModelUnavailable
 from midwatch.domain.messages import UserMessage
 from midwatch.llm.gateway import Gateway
@@ -92,6 +99,43 @@ async def test_what_grok_thinks_is_shown_as_thinking() -> None:
         model = Gateway(http=http, environ={}, folder=Path()).open("x", XaiProvider(type="xai", model="grok-4.6"))
         asking = await ask_once(model, REQUEST)
     assert asking.chunks == [ThinkingChunk(text="hm"), TextChunk(text="so")]
+
+
+async def test_all_conversations_with_a_provider_keep_its_pause() -> None:
+    entry = OpenAiProvider(type="openai", model="gpt-4.1")
+    recording = Recording(httpx.Response(429, headers={"Retry-After": "60"}))
+    async with httpx.AsyncClient(transport=httpx.MockTransport(recording)) as http:
+        gateway = Gateway(http=http, environ={}, folder=Path())
+        codes = [await ask_code(gateway, name, entry) for name in ("big", "big", "other", "other", "big")]
+    assert codes == ["max_retries", "circuit_open", "max_retries", "circuit_open", "circuit_open"]
+    assert len(recording.requests) == 2
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        OpenAiProvider(type="openai", model="gpt-5.2"),
+        XaiProvider(type="xai", model="grok-4.6"),
+        AnthropicProvider(type="anthropic", model="claude-sonnet-5"),
+        GoogleProvider(type="google", model="gemini-3.7-flash"),
+        VertexAiProvider(type="vertexai", model="gemini-3.7-flash", api_key_env="KEY", project_env="PROJECT"),
+        VertexAiProvider(type="vertexai", model="claude-sonnet-5", api_key_env="KEY", project_env="PROJECT"),
+    ],
+    ids=lambda entry: f"{entry.type}-{entry.model}",
+)
+async def test_the_waits_and_the_breaker_are_the_gateways(entry: Provider) -> None:
+    recording = Recording(httpx.Response(503))
+    async with httpx.AsyncClient(transport=httpx.MockTransport(recording)) as http:
+        gateway = Gateway(http=http, environ={**ENVIRON, "PROJECT": "p-1"}, folder=Path(), backoff=(0.0,))
+        codes = [await ask_code(gateway, "big", entry) for _ in range(4)]
+    assert codes == ["max_retries", "max_retries", "circuit_open", "circuit_open"]
+    assert len(recording.requests) == 5
+
+
+async def ask_code(gateway: Gateway, name: str, entry: Provider) -> str | None:
+    """Each in a conversation of its own."""
+    failure = (await ask_once(gateway.open(name, entry), REQUEST)).failure
+    return failure.code if failure else None
 
 
 def test_a_provider_that_nobody_uses_is_not_loaded() -> None:

@@ -43,6 +43,13 @@ def say_duration(milliseconds: int | None) -> str:
     return f"{minutes} min {rest} s" if minutes < _MINUTE else f"{minutes // _MINUTE} h {minutes % _MINUTE} min"
 
 
+def say_cost(usd: float | None, completeness: str) -> str:
+    if usd is None:
+        return "unknown"
+    about = "at least " if completeness == "partial" else ""
+    return f"{about}${usd:.4f}" if 0 < usd < 1 else f"{about}${usd:,.2f}"
+
+
 def say_status(status: str) -> str:
     return status.replace("_", " ")
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
 
-from midwatch.domain.messages import AssistantMessage, Message
+from midwatch.domain.messages import AssistantMessage, Message, SystemMessage
 from midwatch.domain.tools import ToolDefinition
 from midwatch.kit import json
 from midwatch.llm.model import ModelRequest
+from midwatch.llm.past import Past
 from midwatch.llm.pieces import Encode, Pieces
 from midwatch.llm.providers.anthropic.abilities import Ability
 from midwatch.llm.providers.anthropic.blocks import (
@@ -44,6 +45,22 @@ class _WireMessage:
         return b'{"role":"%b","content":[%b]}' % (self.role.encode(), _mark(content) if self.is_marked else content)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Behind:
+    """What matters of the turns up to here: with a budget, thinking must not begin in the middle of a run of calls."""
+
+    is_opening: bool = True
+    """The next reply comes first, or after a word of the user."""
+    may_think: bool = True
+    """The run of calls that ends here began with thinking, each time it began."""
+
+    def follow(self, turn: Turn, *, has_thought: bool) -> "_Behind":
+        if turn.said is None or not turn.answers:
+            return _Behind()
+        may_think = self.may_think and (has_thought or not self.is_opening)
+        return _Behind(is_opening=bool(turn.heard), may_think=may_think)
+
+
 class RequestEncoder:
     """Lives as long as one conversation and keeps the JSON of its messages and tools."""
 
@@ -52,6 +69,9 @@ class RequestEncoder:
         self._head = json.encode({**opening, "max_tokens": ability.max_tokens, "stream": True})[:-1]
         self._thinking = b',"thinking":' + json.encode(dict(ability.thinking)) if ability.thinking else b""
         self._pieces = Pieces(encode)
+        self._past: Past[_Behind | None] = Past(
+            None, encode=self._encode_past, is_apart=lambda _, reply: bool(self._encode_reply(reply))
+        )
         self._forgotten: dict[int, AssistantMessage] = {}
         self._tools: tuple[ToolDefinition, ...] = ()
         self._tools_part = b""
@@ -77,54 +97,71 @@ class RequestEncoder:
         for reply in remembered:
             self._forgotten[id(reply)] = reply
             self._pieces.drop(reply)
+        self._past.forget()
         return bool(remembered)
 
     def encode(self, request: ModelRequest) -> bytes:
-        turns = cut_turns(request.messages)
-        messages = self._list_messages(turns)
+        present = self._past.split(request.messages)
+        turns = cut_turns(present)
+        messages = self._list_messages(turns, is_first=self._past.state is None)
         _mark_last(messages)
+        behind = self._follow(turns, self._past.state)
         return b"".join(
             (
                 self._head,
-                self._thinking if self._may_think(turns) else b"",
-                self._encode_system(request.messages),
-                self._encode_tools(request.tools, turns),
+                self._thinking if behind.may_think or not self._is_budgeted else b"",
+                self._encode_system([*self._past.instructions, *list_instructions(present)]),
+                self._encode_tools(request),
                 b',"messages":[',
-                b",".join(message.join() for message in messages),
+                *self._past.add(_join(messages)),
                 b"]}",
             )
         )
 
-    def _encode_system(self, messages: Sequence[Message]) -> bytes:
-        said = (self._pieces.get(part, partial(translate_text, part.text)) for part in list_instructions(messages))
+    def _encode_past(self, messages: Sequence[Message], behind: _Behind | None) -> tuple[bytes, _Behind]:
+        turns = cut_turns(messages)
+        return _join(self._list_messages(turns, is_first=behind is None)), self._follow(turns, behind)
+
+    def _follow(self, turns: Sequence[Turn], behind: _Behind | None) -> _Behind:
+        behind = behind or _Behind()
+        for turn in turns:
+            has_thought = bool(turn.said and self._encode_reply(turn.said).startswith(_THINKING_OPENINGS))
+            behind = behind.follow(turn, has_thought=has_thought)
+        return behind
+
+    def _encode_system(self, instructions: Sequence[SystemMessage]) -> bytes:
+        said = (self._pieces.get(part, partial(translate_text, part.text)) for part in instructions)
         system = b",".join(blocks for blocks in said if blocks)
         return b',"system":[%b]' % _mark(system) if system else b""
 
-    def _encode_tools(self, tools: Sequence[ToolDefinition], turns: Sequence[Turn]) -> bytes:
+    def _encode_tools(self, request: ModelRequest) -> bytes:
         """Without tools, those that were offered before are still declared: past calls and the cache rest on them."""
-        if not tools:
-            return self._declare_past_tools(turns)
-        offered = tuple(tools)
+        if not request.tools:
+            return self._declare_past_tools(request.messages)
+        offered = tuple(request.tools)
         if offered != self._tools:
             self._tools_part = self._declare([translate_tool(tool) for tool in offered])
             self._names = build_names(offered)
             self._tools = offered
         return self._tools_part
 
-    def _declare_past_tools(self, turns: Sequence[Turn]) -> bytes:
-        called = dict.fromkeys(answer.call.name for turn in turns for answer in turn.answers)
-        declared = self._tools_part or self._declare([stand_in_for(name) for name in called])
+    def _declare_past_tools(self, messages: Sequence[Message]) -> bytes:
+        declared = self._tools_part
+        if not declared:
+            called = dict.fromkeys(answer.call.name for turn in cut_turns(messages) for answer in turn.answers)
+            declared = self._declare([stand_in_for(name) for name in called])
         return declared + _NO_CALLS if declared else b""
 
     def _declare(self, tools: Sequence[Block]) -> bytes:
         return b',"tools":[%b]' % _mark(self._pieces.encode(tools)) if tools else b""
 
-    def _list_messages(self, turns: Iterable[Turn]) -> list[_WireMessage]:
+    def _list_messages(self, turns: Iterable[Turn], *, is_first: bool) -> list[_WireMessage]:
         """Roles take turns, and the user has the first word and the last."""
-        messages = [_WireMessage(role="user")]
+        messages = [_WireMessage(role="user")] if is_first else []
         for turn in turns:
             if turn.said and (said := self._encode_reply(turn.said)):
-                _fill(messages[-1])
+                if messages:
+                    _fill(messages[-1])
                 messages += _WireMessage(role="assistant", blocks=[said]), _WireMessage(role="user")
             messages[-1].blocks += self._encode_heard(turn)
         _fill(messages[-1])
@@ -148,22 +185,9 @@ class RequestEncoder:
             return self._pieces.encode([translate_answer(answer, asked_by=asked_by)])
         return self._pieces.get(answer.result, lambda: [translate_answer(answer, asked_by=asked_by)])
 
-    def _may_think(self, turns: Sequence[Turn]) -> bool:
-        """With a budget, thinking cannot begin in the middle of a run of calls that began without it."""
-        if not self._is_budgeted:
-            return True
-        return all(self._encode_reply(reply).startswith(_THINKING_OPENINGS) for reply in _find_openings(turns))
 
-
-def _find_openings(turns: Sequence[Turn]) -> Iterator[AssistantMessage]:
-    """Of the calls at the end of the conversation, the replies that come first or after a word of the user."""
-    for index in range(len(turns) - 1, -1, -1):
-        turn = turns[index]
-        if turn.said is None or not turn.answers:
-            return
-        before = turns[index - 1] if index else None
-        if before is None or before.heard or not before.answers:
-            yield turn.said
+def _join(messages: Sequence[_WireMessage]) -> bytes:
+    return b",".join(message.join() for message in messages)
 
 
 def _mark(blocks: bytes) -> bytes:

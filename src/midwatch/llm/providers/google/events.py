@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from midwatch.llm.loose_json import malformed
-from midwatch.llm.server_events import LONGEST_LINE
+from midwatch.llm.server_events import Lines
 
 _LIMIT = 65_536
 _OTHER_FIELDS = (b"event:", b"id:", b"retry:", b":")
@@ -13,16 +12,12 @@ class StreamLines:
     """However the bytes are cut, the payloads are the same."""
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._lines = Lines()
         self.stray = b""
         """What stood between the events."""
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        lines = (self._rest + data).split(b"\n")
-        self._rest = lines.pop()
-        if len(self._rest) > LONGEST_LINE:
-            raise malformed()
-        for line in lines:
+        for line in self._lines.take(data):
             if line.startswith(b"data:"):
                 if payload := line[5:].strip():
                     yield payload

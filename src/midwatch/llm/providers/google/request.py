@@ -12,6 +12,7 @@ from midwatch.domain.tools import ToolCall, ToolDefinition
 from midwatch.kit import json
 from midwatch.llm.loose_json import read_object
 from midwatch.llm.model import ModelRequest
+from midwatch.llm.past import Past
 from midwatch.llm.pieces import Encode, Pieces
 from midwatch.llm.provider_state import Part, unpack_state
 from midwatch.llm.providers.google.schema import clean_schema
@@ -37,6 +38,7 @@ class RequestEncoder:
         thinking = choose_thinking(model)
         self._thinking = b',"generationConfig":' + json.encode({"thinkingConfig": thinking}) if thinking else b""
         self._pieces = Pieces(encode)
+        self._past = Past(0, encode=self._encode_contents, is_apart=self._is_apart)
         self._sent: dict[int, list[Part]] = {}
         """The calls of each answer as they were sent, by its identity."""
         self._forgotten: set[int] = set()
@@ -61,6 +63,7 @@ class RequestEncoder:
         for message in signed:
             self._pieces.drop(message)
             self._forgotten.add(id(message))
+        self._past.forget()
         return bool(signed)
 
     def leaves_native_tools_out(self, request: ModelRequest) -> bool:
@@ -69,28 +72,43 @@ class RequestEncoder:
 
     def encode(self, request: ModelRequest) -> bytes:
         self._take_tools(request.tools)
-        turns = cut_turns(request.messages)
-        contents = b",".join(_join_contents(self._list_parts(turns)))
+        present = self._past.split(request.messages)
+        contents, calls = self._encode_contents(present, self._past.state)
         return b"".join(
             (
                 b'{"contents":[',
-                contents,
+                *self._past.add(contents),
                 b"]",
-                self._encode_instructions(request.messages),
-                self._tools_part or self._choose_native(turns),
+                self._encode_instructions([*self._past.instructions, *list_instructions(present)]),
+                self._tools_part or self._choose_native(calls),
                 self._thinking,
                 b"}",
             )
         )
 
+    def _encode_contents(self, messages: Sequence[Message], calls: int) -> tuple[bytes, int]:
+        """With the number of calls up to here."""
+        turns = cut_turns(messages)
+        contents = b",".join(_join_contents(self._list_parts(turns)))
+        return contents, calls + sum(len(turn.answers) for turn in turns)
+
     def _list_parts(self, turns: Iterable[Turn]) -> Iterator[tuple[bytes, bytes]]:
         """Roles and parts, in order. Results come before words."""
         for turn in turns:
             if turn.said:
-                yield b"model", self._pieces.get(turn.said, partial(self._translate_answer, turn.said))
+                yield b"model", self._encode_said(turn.said)
                 for answer, sent in zip(turn.answers, self._sent[id(turn.said)], strict=True):
                     yield b"user", self._encode_result(answer, sent)
             yield from ((b"user", self._encode_text(message)) for message in turn.heard)
+
+    def _is_apart(self, before: Sequence[Message], reply: AssistantMessage) -> bool:
+        """Neighbours with one role share a content: the user must have been heard in between."""
+        last = next((each for each in reversed(before) if not isinstance(each, SystemMessage | ToolMessage)), None)
+        is_heard = bool(last.text) if isinstance(last, UserMessage) else last is not None and bool(last.calls)
+        return is_heard and bool(self._encode_said(reply))
+
+    def _encode_said(self, message: AssistantMessage) -> bytes:
+        return self._pieces.get(message, partial(self._translate_answer, message))
 
     def _encode_result(self, answer: Answer, sent: Part) -> bytes:
         translate = partial(translate_result, answer.result, sent=sent)
@@ -99,13 +117,13 @@ class RequestEncoder:
     def _encode_text(self, message: SystemMessage | UserMessage) -> bytes:
         return self._pieces.get(message, partial(translate_text, message.text))
 
-    def _encode_instructions(self, messages: Sequence[Message]) -> bytes:
-        parts = b",".join(filter(None, map(self._encode_text, list_instructions(messages))))
+    def _encode_instructions(self, instructions: Sequence[SystemMessage]) -> bytes:
+        parts = b",".join(filter(None, map(self._encode_text, instructions)))
         return b',"systemInstruction":{"parts":[%b]}' % parts if parts else b""
 
-    def _choose_native(self, turns: Iterable[Turn]) -> bytes:
+    def _choose_native(self, calls: int) -> bytes:
         # A model that had functions and lost them is to conclude, not to go on with tools of its own.
-        return b"" if any(turn.answers for turn in turns) else self._native_part
+        return b"" if calls else self._native_part
 
     def _translate_answer(self, message: AssistantMessage) -> list[Part]:
         taken = replace(message, provider_state=None) if id(message) in self._forgotten else message

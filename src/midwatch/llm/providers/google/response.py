@@ -29,6 +29,7 @@ _FEEDBACK = {
     "MALFORMED_FUNCTION_CALL": "Your last tool call could not be read. Make it again, with arguments in proper JSON.",
     "UNEXPECTED_TOOL_CALL": "You called a tool that is not offered to you. Use only the tools you were given, if any.",
 }
+_LOOKED_UP = frozenset({"groundingMetadata", "urlContextMetadata"})
 _OUR_FAULT = frozenset({"MISSING_THOUGHT_SIGNATURE"})
 _FILTERED = frozenset(
     {
@@ -130,13 +131,14 @@ class StreamDecoder:
                 return ModelUnavailable(told, code=code, retryable=not is_ours, feedback=_FEEDBACK.get(reason))
 
     def _read_event(self, event: Any) -> Iterator[Chunk]:
-        fields = _first(event)
+        fields = read_fields(event) or _first(event)
         self._raise_reported(fields)
         if not isinstance(event, dict):
             raise malformed()
         if usage := read_fields(fields.get("usageMetadata")):
             self._usage = _read_usage(usage)
-        self._block_reason = _word(read_fields(fields.get("promptFeedback")).get("blockReason")) or self._block_reason
+        if feedback := read_fields(fields.get("promptFeedback")):
+            self._block_reason = _word(feedback.get("blockReason")) or self._block_reason
         for candidate in read_items(fields.get("candidates"))[:1]:
             yield from self._read_candidate(candidate)
 
@@ -148,21 +150,20 @@ class StreamDecoder:
         for part in read_items(read_fields(candidate.get("content")).get("parts")):
             yield from self._read_part(part)
             self._parts.add(part)
-        self._lookups.add(candidate)
-        self._finish_reason = _word(candidate.get("finishReason")) or self._finish_reason
+        if not _LOOKED_UP.isdisjoint(candidate):
+            self._lookups.add(candidate)
+        if reason := candidate.get("finishReason"):
+            self._finish_reason = _word(reason) or self._finish_reason
 
     def _read_part(self, part: Fields) -> Iterator[Chunk]:
-        match part:
-            case {"functionCall": call}:
-                self._calls.append(self._read_call(read_fields(call)))
-            case {"executableCode": code}:
-                self._code.append(read_fields(code))
-            case {"codeExecutionResult": result}:
-                yield self._pair(read_fields(result))
-            case {"text": str() as text} if text:
-                yield ThinkingChunk(text=text) if part.get("thought") else TextChunk(text=text)
-            case _:
-                pass
+        if "functionCall" in part:
+            self._calls.append(self._read_call(read_fields(part["functionCall"])))
+        elif "executableCode" in part:
+            self._code.append(read_fields(part["executableCode"]))
+        elif "codeExecutionResult" in part:
+            yield self._pair(read_fields(part["codeExecutionResult"]))
+        elif text := read_text(part.get("text")):
+            yield ThinkingChunk(text=text) if part.get("thought") else TextChunk(text=text)
 
     def _read_call(self, call: Fields) -> CallChunk:
         name, arguments = read_text(call.get("name")), call.get("args")

@@ -22,7 +22,7 @@ class KeptParts:
         """Of the last part, if that is a text that may still grow."""
 
     def add(self, part: Part) -> None:
-        if _HEAVY & part.keys() or not isinstance(part.get("text", ""), str):
+        if not (_HEAVY.isdisjoint(part) and isinstance(part.get("text", ""), str)):
             return
         if not _is_plain_text(part):
             self._close()
@@ -62,4 +62,4 @@ def sign(part: Part, signature: str) -> Part:
 
 
 def _is_plain_text(part: Part) -> bool:
-    return isinstance(part.get("text"), str) and part.keys() <= _PLAIN
+    return "text" in part and _PLAIN.issuperset(part)

@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from midwatch.domain.messages import AssistantMessage, Message
+from midwatch.domain.messages import AssistantMessage, Message, SystemMessage
 from midwatch.domain.tools import ToolDefinition
 from midwatch.kit import json
 from midwatch.llm.model import ModelRequest
+from midwatch.llm.past import Past
 from midwatch.llm.pieces import Encode, Pieces
 from midwatch.llm.providers.openai.items import translate_answer, translate_reply, translate_tool, translate_words
 from midwatch.llm.toolnames import ToolNames, build_names
@@ -23,6 +24,9 @@ class ResponsesEncoder:
     def __init__(self, model: str, *, encode: Encode = json.encode) -> None:
         self._head = b'{"model":%b,"stream":true,"store":false' % json.encode(model)
         self._pieces = Pieces(encode)
+        self._past = Past(
+            None, encode=lambda messages, _: (self._encode_turns(messages), None), is_apart=lambda _, __: True
+        )
         self._forgotten: dict[int, AssistantMessage] = {}
         self._tools: tuple[ToolDefinition, ...] = ()
         self._tools_part = b""
@@ -42,12 +46,24 @@ class ResponsesEncoder:
         for reply in remembered:
             self._forgotten[id(reply)] = reply
             self._pieces.drop(reply)
+        self._past.forget()
         return bool(remembered)
 
     def encode(self, request: ModelRequest) -> bytes:
-        items = b",".join(piece for piece in self._list_pieces(request.messages) if piece)
+        present = self._past.split(request.messages)
+        turns = self._encode_turns(present)
+        instructions = self._encode_instructions([*self._past.instructions, *list_instructions(present)])
         return b"".join(
-            (self._head, self._ask_for_reasoning(), self._encode_tools(request.tools), b',"input":[', items, b"]}")
+            (
+                self._head,
+                self._ask_for_reasoning(),
+                self._encode_tools(request.tools),
+                b',"input":[',
+                instructions,
+                b"," if instructions and (turns or self._past.data) else b"",
+                *self._past.add(turns),
+                b"]}",
+            )
         )
 
     def _ask_for_reasoning(self) -> bytes:
@@ -66,9 +82,14 @@ class ResponsesEncoder:
             self._tools = offered
         return self._tools_part
 
+    def _encode_instructions(self, instructions: Sequence[SystemMessage]) -> bytes:
+        said = (self._pieces.get(part, partial(translate_words, "developer", part.text)) for part in instructions)
+        return b",".join(piece for piece in said if piece)
+
+    def _encode_turns(self, messages: Sequence[Message]) -> bytes:
+        return b",".join(piece for piece in self._list_pieces(messages) if piece)
+
     def _list_pieces(self, messages: Sequence[Message]) -> Iterator[bytes]:
-        for system in list_instructions(messages):
-            yield self._pieces.get(system, partial(translate_words, "developer", system.text))
         for turn in cut_turns(messages):
             if turn.said:
                 yield self._encode_reply(turn.said)
