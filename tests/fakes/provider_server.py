@@ -128,10 +128,6 @@ class ProviderServer:
             del self._writers[writer]
             closed.set()
 
-    @property
-    def open_connections(self) -> int:
-        return len(self._writers)
-
     async def see_all_leave(self) -> None:
         """Waits until every client has closed its connection by itself."""
         for closed in list(self._writers.values()):
