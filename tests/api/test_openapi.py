@@ -17,6 +17,7 @@ from midwatch.domain.session import SessionStatus
 from midwatch.kit import json
 from tests.api.edge import CONCLUSION, Edge, call, open_edge, running, write_config
 from tests.api.shelf import SESSIONS, Shelved, keep_sent, shelve, wait_for_end
+from tests.stored import add_execution, add_running, request_call
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = """\
@@ -59,6 +60,12 @@ include-path = "/api/v1/sessions/{session_id}/trace/mcp/{interaction_id}"
 "path.session_id" = { dictionary = "ended", probability = 0.7 }
 "path.interaction_id" = { dictionary = "mcp", probability = 0.7 }
 
+[[operations]]
+include-path = "/api/v1/sessions/{session_id}/calls/{call_id}/cancel"
+[operations.parameters]
+"path.session_id" = { dictionary = "calling", probability = 0.7 }
+"path.call_id" = { dictionary = "calls", probability = 0.7 }
+
 # Nobody works here, so this one is right to answer 503.
 [[operations]]
 include-path = "/ready"
@@ -97,6 +104,8 @@ async def _fill(edge: Edge) -> dict[str, list[str]]:
         await keep_sent(edge.store, ended, item["id"], execution_id=execution["execution_id"])
         for item in execution["llm_interactions"]
     ]
+    fence = await add_running(edge.store)
+    open_call = await request_call(edge.store, fence, await add_execution(edge.store, fence))
     others = [await shelve(edge.store, Shelved(status=status)) for status in SessionStatus]
     return {
         "ended": [ended],
@@ -104,6 +113,8 @@ async def _fill(edge: Edge) -> dict[str, list[str]]:
         "llm": [item["id"] for item in execution["llm_interactions"]],
         "mcp": [item["id"] for item in execution["mcp_interactions"]],
         "outbound": sent,
+        "calling": [str(fence.session_id)],
+        "calls": [str(open_call.call_id)],
     }
 
 

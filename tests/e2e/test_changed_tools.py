@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from midwatch.domain.session import SessionStatus
 from midwatch.kit import json
 from tests.commands import run_midwatch
+from tests.fakes.openai_server import by_turn, serve
 from tests.safety.requirements import requirement
+from tests.scenes import CONCLUSION, look, open_scene
 
 PROGRAM = Path(__file__).parents[1] / "fakes" / "talkative_server.py"
 
@@ -75,3 +78,22 @@ def test_what_is_not_there_cannot_be_accepted(deck: Deck, arguments: list[str], 
     refused = deck.run("tools", "accept", *arguments)
     assert refused.returncode == 2
     assert error in refused.stderr
+
+
+@requirement("kind:changed-is-unknown")
+async def test_a_session_says_which_tool_has_changed_and_treats_it_as_a_write(dsn: str, tmp_path: Path) -> None:
+    async with serve(by_turn([look("pump"), CONCLUSION])) as model, open_scene(tmp_path, model=model, dsn=dsn) as scene:
+        await scene.fetch(
+            "INSERT INTO tool_pins (server_id, tool_name, fingerprint, definition) VALUES ('deck', 'lookup', 'x', '{}')"
+        )
+        (replica,) = await scene.fleet.start("only")
+        session_id = await replica.submit()
+        assert await scene.ended(session_id) is SessionStatus.COMPLETED
+        (warning,) = (await replica.show(session_id))["warnings"]
+        assert warning.startswith("tool deck.lookup is not what it was")
+        (verdict,) = await scene.fetch("SELECT verdict FROM tool_calls")
+        assert json.decode(verdict["verdict"])["rule"] == "pin:changed"
+        shown = (await replica.http.get("/api/v1/system/warnings")).json()["warnings"]
+        assert [told["category"] for told in shown] == ["mcp_tool_changed"]
+        servers = (await replica.http.get("/api/v1/system/mcp-servers")).json()["servers"]
+        assert [server["healthy"] for server in servers if server["id"] == "deck"] == [True]

@@ -17,16 +17,20 @@ DECK, ENGINE = "Decks are scrubbed at dawn.", "Ask the engineer first."
 RUNBOOK = "https://github.com/ship/books/blob/main/pump.md"
 
 
-def tell_servers_apart(scene: Scene) -> Path:
-    """Gives each server its instructions, and the engine a program that leaves a trace when it is started."""
-    path, trace = scene.folder / "midwatch.yaml", scene.folder / "engine-started"
+def tell_servers_apart(scene: Scene) -> None:
+    """Gives each server its instructions, and the engine a program that is no server: the log tells who starts it."""
+    path = scene.folder / "midwatch.yaml"
     config = json.decode(path.read_bytes())
     config["mcp_servers"]["deck"]["instructions"] = DECK
     config["mcp_servers"]["engine"]["instructions"] = ENGINE
-    program = f"import pathlib; pathlib.Path({str(trace)!r}).touch()"
-    config["mcp_servers"]["engine"]["transport"] |= {"command": sys.executable, "args": ["-c", program]}
+    config["mcp_servers"]["engine"]["transport"] |= {"command": sys.executable, "args": ["-c", ""]}
     path.write_bytes(json.encode(config))
-    return trace
+
+
+def engine_was_started(replica: Replica, session_id: UUID) -> bool:
+    """For this session: the replica's monitor looks at the engine too, for nobody in particular."""
+    tries = replica.logged("tool_server_unavailable")
+    return any(entry["server"] == "engine" and entry.get("session_id") == str(session_id) for entry in tries)
 
 
 async def submit(replica: Replica, **fields: Any) -> UUID:
@@ -45,7 +49,7 @@ async def test_an_unselected_server_is_neither_started_nor_spoken_of(dsn: str, t
         serve(by_turn(turns)) as model,
         open_scene(tmp_path, model=model, dsn=dsn, servers=("deck", "engine")) as scene,
     ):
-        trace = tell_servers_apart(scene)
+        tell_servers_apart(scene)
         (replica,) = await scene.fleet.start("only")
         selection = {"servers": [{"name": "deck", "tools": ["lookup"]}]}
         session_id = await submit(replica, mcp=selection, runbook=f"{RUNBOOK}?token=hidden")
@@ -63,12 +67,12 @@ async def test_an_unselected_server_is_neither_started_nor_spoken_of(dsn: str, t
             ("engine.lookup", "refused", "TOOL_NOT_FOUND"),
         ]
         assert scene.effects("restart") == []
-        assert not trace.exists()
+        assert not engine_was_started(replica, session_id)
         assert (await replica.show(session_id))["warnings"] == []
 
         plain = await submit(replica)
         assert await scene.ended(plain) is SessionStatus.COMPLETED
-        assert trace.exists()
+        assert engine_was_started(replica, plain)
         assert ENGINE in read_prompt(scene.requests(0)[1])
         assert len(scene.effects("restart")) == 1
 
@@ -78,14 +82,14 @@ async def test_native_tools_alone_leave_no_servers_and_the_run_works(dsn: str, t
         serve(by_turn([CONCLUSION])) as model,
         open_scene(tmp_path, model=model, dsn=dsn, servers=("deck", "engine")) as scene,
     ):
-        trace = tell_servers_apart(scene)
+        tell_servers_apart(scene)
         (replica,) = await scene.fleet.start("only")
         session_id = await submit(replica, mcp_selection={"native_tools": {"google_search": True}})
         assert await scene.ended(session_id) is SessionStatus.COMPLETED
         (request,) = scene.requests(0)
         assert not request.get("tools")
         assert DECK not in read_prompt(request)
-        assert not trace.exists()
+        assert not engine_was_started(replica, session_id)
 
 
 async def test_a_selected_server_that_is_gone_since_fails_the_session_and_says_so(dsn: str, tmp_path: Path) -> None:
