@@ -30,7 +30,7 @@ one subscriber. Each figure is a session of N iterations minus one of none, divi
 floor and ours in turn. A time alone is no verdict.
 
 Models: CPU time of this process for one call, in turn by us and by a bare httpx that posts the same bytes and reads the
-same stream from the same server, in conversations of several lengths: medians of {rounds} rounds of 20 calls.
+same stream from the same server, in conversations of several lengths: medians of four times {rounds} rounds.
 
 Intake: sixteen clients in this process send alerts over plain sockets, in turn to our edge without workers and to a
 FastAPI route that only inserts the same rows, each in a process of its own: medians of {rounds} rounds.

@@ -8,7 +8,7 @@ import json
 import sys
 import time
 from asyncio.subprocess import PIPE
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -36,6 +36,7 @@ _MOST_TIMES_HTTPX = 1.5
 _MOST_GROWTH = 1.3
 _MOST_TIMES_IMPORT = 3.0
 _CALLS = 20
+_TURNS_PER_ROUND = 4
 _ROOT = Path(__file__).parents[1]
 _RESULT = "host-7 cpu 12.5 memory 48.1 disk 61.0 load 0.42 uptime 93 days, 4 users, no failed units\n" * 11
 _TOOLS = tuple(
@@ -61,11 +62,19 @@ Play = Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelFigures:
-    """Seconds of CPU for one call, by protocol and number of messages; and for the imports."""
+class CallCost:
+    """Seconds of CPU for one call, and how many times the one the other is: each the median of all rounds."""
 
-    bare: Mapping[tuple[str, int], float]
-    ours: Mapping[tuple[str, int], float]
+    bare: float
+    ours: float
+    ratio: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFigures:
+    """By protocol and number of messages, what a call costs; and seconds of CPU for the imports."""
+
+    calls: Mapping[tuple[str, int], CallCost]
     import_httpx: float
     import_ours: float
 
@@ -84,26 +93,21 @@ class ModelFigures:
     @property
     def notes(self) -> list[str]:
         calls = [
-            f"{name}, a call with {size} messages: {self.ours[name, size] * 1000:.2f} ms CPU; "
-            f"bare httpx: {self.bare[name, size] * 1000:.2f} ms"
-            for name in _PROTOCOLS
-            for size in SIZES
+            f"{name}, a call with {size} messages: {cost.ours * 1000:.2f} ms CPU; bare httpx: {cost.bare * 1000:.2f} ms"
+            for (name, size), cost in self.calls.items()
         ]
         imports = f"import httpx: {self.import_httpx * 1000:.0f} ms; ours: {self.import_ours * 1000:.0f} ms (CPU)"
         return [*calls, imports]
 
     def _compare(self, name: str, size: int) -> Check:
         what = f"{name}: CPU of a call with {size} messages, against httpx"
-        return Check(what=what, measured=self._ratio(name, size), target=_MOST_TIMES_HTTPX)
+        return Check(what=what, measured=self.calls[name, size].ratio, target=_MOST_TIMES_HTTPX)
 
     def _compare_growth(self, name: str) -> Check:
-        growth = self._ratio(name, LONG) / self._ratio(name, SHORT)
+        growth = self.calls[name, LONG].ratio / self.calls[name, SHORT].ratio
         return Check(
             what=f"{name}: that ratio at {LONG} messages, against {SHORT}", measured=growth, target=_MOST_GROWTH
         )
-
-    def _ratio(self, name: str, size: int) -> float:
-        return self.ours[name, size] / self.bare[name, size]
 
 
 def _make_chat(address: str) -> WireProtocol:
@@ -132,16 +136,15 @@ _PROTOCOLS: Mapping[str, Callable[[str], WireProtocol]] = {
 
 
 async def measure_models(*, rounds: int) -> ModelFigures:
-    bare: dict[tuple[str, int], float] = {}
-    ours: dict[tuple[str, int], float] = {}
+    calls: dict[tuple[str, int], CallCost] = {}
     async with _serve_models() as addresses, httpx.AsyncClient(timeout=60) as plain, new_http_client() as http:
         for name, make in _PROTOCOLS.items():
             for size in SIZES:
                 play_bare = _play_bare(make(addresses[name]), plain, size=size)
                 play_ours = _play_ours(make(addresses[name]), http, size=size)
-                bare[name, size], ours[name, size] = await _compare(play_bare, play_ours, rounds=rounds)
+                calls[name, size] = await _compare(play_bare, play_ours, rounds=rounds * _TURNS_PER_ROUND)
     import_httpx, import_ours = _measure_imports(rounds)
-    return ModelFigures(bare=bare, ours=ours, import_httpx=import_httpx, import_ours=import_ours)
+    return ModelFigures(calls=calls, import_httpx=import_httpx, import_ours=import_ours)
 
 
 @asynccontextmanager
@@ -204,15 +207,16 @@ class _Conversation:
         ]
 
 
-async def _compare(*sides: Play, rounds: int) -> Sequence[float]:
-    """The sides take turns, so that both meet the same moods of the machine."""
-    costs: list[list[float]] = [[] for _ in sides]
-    for play in sides:
-        await _measure(play, calls=3)
-    for _ in range(rounds):
-        for side, play in enumerate(sides):
-            costs[side].append(await _measure(play, calls=_CALLS))
-    return [median(samples) for samples in costs]
+async def _compare(bare: Play, ours: Play, *, rounds: int) -> CallCost:
+    """They take turns and are compared turn by turn, so that both meet the same moods of the machine."""
+    for play in (bare, ours):
+        await _measure(play, calls=3)  # connections, and the first encoding
+    costs = [(await _measure(bare, calls=_CALLS), await _measure(ours, calls=_CALLS)) for _ in range(rounds)]
+    return CallCost(
+        bare=median(bare for bare, _ in costs),
+        ours=median(ours for _, ours in costs),
+        ratio=median(ours / bare for bare, ours in costs),
+    )
 
 
 async def _measure(play: Play, *, calls: int) -> float:

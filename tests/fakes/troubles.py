@@ -79,7 +79,7 @@ def _refuse_key(spoken: Spoken) -> Status:
 
 
 def _endless_line(_: Spoken) -> Stream:
-    return Stream([b"data: " + b"x" * (1 << 20)] * 9)
+    return Stream([*([b"x" * (1 << 20)] * 9), asyncio.Event()])
 
 
 def _strange(spoken: Spoken) -> Stream:

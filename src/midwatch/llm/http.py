@@ -19,12 +19,13 @@ _MOST_AHEAD = 1 << 20
 """Bytes that are read before anybody wants them."""
 _NETWORK = (
     "connect_tcp.started",
+    "start_tls.started",
     "send_request_headers.started",
     "send_request_body.started",
     "receive_response_headers.started",
     "receive_response_body.started",
 )
-"""Steps of the pool in which it waits for the network and bears to be cancelled. TLS is none: it would not hang up."""
+"""Steps of the pool in which it waits for the network and bears to be cancelled."""
 
 
 def new_http_client() -> httpx.AsyncClient:
@@ -68,6 +69,8 @@ class _Exchange(httpx.AsyncByteStream):
         self._is_over = False
         self._is_abandoned = False
         self._bears_cancelling = True
+        self._unsecured: Any = None
+        """A connection whose TLS does not stand yet: the pool would forget to hang up."""
         self._room = asyncio.Event()
         self._waiting: asyncio.Future[None] | None = None
 
@@ -80,6 +83,8 @@ class _Exchange(httpx.AsyncByteStream):
                 await self._read(stream)
         except asyncio.CancelledError:
             self._error = httpx.ReadError("the exchange was given up")
+            if self._unsecured is not None:
+                await self._unsecured.aclose()
             raise
         except Exception as error:  # noqa: BLE001 -- raised again in the task that wants the answer
             self._error = error
@@ -87,8 +92,10 @@ class _Exchange(httpx.AsyncByteStream):
             self._is_over = True
             self._wake()
 
-    async def follow(self, step: str, _: Any) -> None:
+    async def follow(self, step: str, facts: dict[str, Any]) -> None:
         """Told by the pool of each step it takes."""
+        if step.endswith(("connect_tcp.complete", "start_tls.complete")):
+            self._unsecured = facts["return_value"] if step.endswith("connect_tcp.complete") else None
         self._bears_cancelling = step.endswith(_NETWORK)
         if self._bears_cancelling and self._is_abandoned:
             raise asyncio.CancelledError

@@ -22,7 +22,7 @@ class Past(Generic[S]):
         start: S,
         *,
         encode: Callable[[Sequence[Message], S], tuple[bytes, S]],
-        is_apart: Callable[[Sequence[Message], AssistantMessage], bool],
+        is_apart: Callable[[Sequence[Message], AssistantMessage], bool] = lambda _, __: True,
     ) -> None:
         """`is_apart` tells whether a reply would be sent as a message of its own, after those that come before it."""
         self._start = start

@@ -89,9 +89,14 @@ def test_services_are_read_from_what_systemctl_shows() -> None:
     assert (finished.state, finished.detail) == ("stopped", "active (exited)")
 
 
-@pytest.mark.parametrize("text", ["", "\n\n\n", "nonsense", "=\n=", "Id=\n\n", "MainPID=x\nId=a"])
-def test_odd_output_of_systemctl_breaks_nothing(text: str) -> None:
-    parse_services(text)
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [("", []), ("\n\n\n", []), ("nonsense", []), ("=\n=", []), ("MainPID=x\nId=a", ["a"])],
+)
+def test_odd_output_of_systemctl_breaks_nothing(text: str, names: list[str]) -> None:
+    services = list(parse_services(text))
+    assert [found.name for found in services] == names
+    assert all(found.pid is None for found in services)
 
 
 def entry(**fields: Any) -> str:

@@ -285,6 +285,17 @@ def test_with_a_budget_thinking_waits_for_the_end_of_a_run_that_began_without() 
     assert "thinking" in encode(ended, ability=BUDGETED)
 
 
+@pytest.mark.parametrize(("thought", "goes_on"), [(True, True), (False, False)])
+def test_with_a_budget_a_run_that_the_user_interrupted_must_have_begun_anew_with_thinking(
+    *, thought: bool, goes_on: bool
+) -> None:
+    asked = reply_with_state(THOUGHT, use("a"), ids=("a",))
+    again = reply_with_state(*([THOUGHT] if thought else []), use("b"), ids=("b",))
+    first: list[Message] = [UserMessage(text="go"), asked, result_for("a")]
+    body = encode([*first, UserMessage(text="hurry"), again, result_for("b")], ability=BUDGETED)
+    assert ("thinking" in body) is goes_on
+
+
 def test_thinking_that_is_forgotten_is_left_out_and_what_comes_after_is_not() -> None:
     encoder = new_encoder()
     messages: list[Message] = [UserMessage(text="go"), reply_with_state(THOUGHT, use("a"), ids=("a",)), result_for("a")]

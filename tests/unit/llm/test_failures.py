@@ -76,3 +76,19 @@ def test_a_refused_request_has_its_code(status: int, error: object, outcome: tup
 def test_an_error_inside_a_stream_has_its_code(error: object, outcome: tuple[str, bool]) -> None:
     failure = reported_in_stream(error, api_key=None)
     assert (failure.code, failure.retryable) == outcome
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "text"),
+    [
+        (
+            307,
+            {"location": "https://else.where/v1?session=abc"},
+            "HTTP 307: it leads on to https://else.where/v1, and redirects are not followed; name the right address",
+        ),
+        (302, {}, "HTTP 302"),
+        (404, {"location": "https://else.where"}, "HTTP 404"),
+    ],
+)
+def test_a_redirect_says_where_to_without_what_may_be_secret(status: int, headers: dict[str, str], text: str) -> None:
+    assert str(refused_by_status(status, b"", api_key=None, headers=headers)) == text

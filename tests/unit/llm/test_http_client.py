@@ -17,6 +17,7 @@ from tests.unit.llm.asking import describe_pool
 
 HELLO = ScriptedTurn(text="hello")
 EVENTS = CHAT_COMPLETIONS.list_events(HELLO, 0)
+MEGABYTE = 1 << 20
 MOST_TURNS = 40
 """Of the event loop, after which a request on loopback is long over or waits for ever."""
 AT_REST = "Requests: 0 active, 0 queued | Connections: 0 active"
@@ -78,12 +79,29 @@ async def settle(http: httpx.AsyncClient) -> None:
             await asyncio.sleep(0)
 
 
+async def test_only_so_much_is_read_before_somebody_wants_it() -> None:
+    large = Stream([b"x" * MEGABYTE] * 8)
+    async with (
+        serve(lambda _: large) as server,
+        asyncio.timeout(10),
+        new_http_client() as http,
+        http.stream("POST", f"{server.base_url}/chat/completions", content=b'{"messages":[]}') as response,
+    ):
+        for _ in range(1_000):
+            await asyncio.sleep(0)
+        sizes = [len(data) async for data in response.aiter_raw()]
+    assert sizes[0] < 2 * MEGABYTE
+    assert sum(sizes) == 8 * MEGABYTE
+
+
 async def test_nobody_waits_for_a_handshake_that_does_not_come() -> None:
-    accepted = asyncio.Event()
+    greeted, left = asyncio.Event(), asyncio.Event()
 
     async def say_nothing(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
-        accepted.set()
+        await reader.read(1)
+        greeted.set()
         await reader.read()
+        left.set()
 
     async with (
         serve_connections(say_nothing) as port,
@@ -92,10 +110,30 @@ async def test_nobody_waits_for_a_handshake_that_does_not_come() -> None:
         asyncio.TaskGroup() as group,
     ):
         reading = group.create_task(read(http, f"https://127.0.0.1:{port}"))
-        await accepted.wait()
+        await greeted.wait()
         reading.cancel()
         await asyncio.wait({reading})
         assert reading.cancelled()
+        await left.wait()
+
+
+async def test_a_client_that_is_left_ends_what_is_under_way() -> None:
+    async def fail(http: httpx.AsyncClient, base_url: str) -> str:
+        try:
+            await read(http, base_url, answer="silent")
+        except httpx.ReadError as error:
+            return str(error)
+        return ""
+
+    async with (
+        serve(lambda _: ANSWERS["silent"]()) as server,
+        asyncio.timeout(5),
+        asyncio.TaskGroup() as group,
+        new_http_client() as http,
+    ):
+        reading = group.create_task(fail(http, server.base_url))
+        await server.asked.wait()
+    assert reading.result() == "the exchange was given up"
 
 
 async def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:

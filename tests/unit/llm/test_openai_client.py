@@ -219,6 +219,18 @@ async def test_a_server_that_never_closes_its_stream_does_not_hold_the_answer_ba
     assert (asking.chunks, asking.failure) == ([TextChunk(text="hi")], None)
 
 
+async def test_the_end_of_a_stream_is_waited_for_so_that_its_connection_serves_again(http: httpx.AsyncClient) -> None:
+    def answer(_: object) -> Reply:
+        soon = asyncio.Event()
+        asyncio.get_running_loop().call_later(0.02, soon.set)
+        return Stream([*list_events(HELLO), soon])
+
+    async with serve(answer) as server:
+        for _ in range(2):
+            assert (await ask_url(http, server.base_url)).chunks == HELLO_CHUNKS
+    assert server.connections == 1
+
+
 async def test_nobody_listening_is_retried_and_then_reported(http: httpx.AsyncClient) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))

@@ -234,3 +234,12 @@ async def test_a_model_that_must_be_told_something_is_not_asked_the_same_again()
     provider = FakeProvider([[stumbled], [WORD]])
     assert await provider.ask() == ([], stumbled)
     assert provider.asked == 1
+
+
+async def test_the_first_word_of_a_trial_lets_the_others_ask() -> None:
+    provider = FakeProvider([[WORD, WORD]])
+    provider.open_circuit(rested=True)
+    trial = provider.stream()
+    assert await anext(trial) == WORD
+    assert (await provider.ask())[1] is None
+    await trial.aclose()

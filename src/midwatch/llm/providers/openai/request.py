@@ -1,16 +1,16 @@
 """Our conversation as the body of an OpenAI chat-completions request. What was encoded once is not encoded again."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, assert_never
 
 from midwatch.domain.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
 from midwatch.domain.tools import ToolCall, ToolDefinition
 from midwatch.kit import json
 from midwatch.llm.model import ModelRequest
+from midwatch.llm.past import Past
+from midwatch.llm.pieces import Encode, Pieces
 from midwatch.llm.tool_schemas import flatten_schema
 from midwatch.llm.toolnames import ToolNames, build_names, encode_name
-
-Encode = Callable[[object], bytes]
 
 _STREAMING = b',"stream":true,"stream_options":{"include_usage":true}'
 
@@ -21,7 +21,8 @@ class RequestEncoder:
     def __init__(self, model: str, *, encode: Encode = json.encode) -> None:
         self._encode = encode
         self._head = b'{"model":' + json.encode(model) + _STREAMING + b',"messages":['
-        self._messages: list[tuple[Message, bytes]] = []
+        self._pieces = Pieces(encode)
+        self._past = Past(None, encode=lambda messages, _: (self._encode_messages(messages), None))
         self._tools: tuple[ToolDefinition, ...] = ()
         self._tools_part = b""
         self._names = build_names(())
@@ -33,16 +34,11 @@ class RequestEncoder:
 
     def encode(self, request: ModelRequest) -> bytes:
         self._take_tools(request.tools)
-        return b"".join((self._head, b",".join(self._encode_messages(request.messages)), b"]", self._tools_part, b"}"))
+        present = self._encode_messages(self._past.split(request.messages))
+        return b"".join((self._head, *self._past.add(present), b"]", self._tools_part, b"}"))
 
-    def _encode_messages(self, messages: Sequence[Message]) -> list[bytes]:
-        kept = self._messages
-        for index, message in enumerate(messages):
-            if index < len(kept) and kept[index][0] is message:
-                continue
-            del kept[index:]
-            kept.append((message, self._encode(translate_message(message))))
-        return [encoded for _, encoded in kept[: len(messages)]]
+    def _encode_messages(self, messages: Sequence[Message]) -> bytes:
+        return b",".join(self._pieces.get(each, lambda each=each: [translate_message(each)]) for each in messages)
 
     def _take_tools(self, tools: Sequence[ToolDefinition]) -> None:
         offered = tuple(tools)
