@@ -135,7 +135,7 @@ async def open_service(plan: Plan) -> AsyncGenerator[Service]:
             prices=Prices(estimation=config.system.cost_estimation),
             owned=owned,
             environ=plan.environ,
-            secret_names=frozenset(p.api_key_env for p in config.providers.values() if p.api_key_env),
+            secret_names=config.secret_names,
             limits=plan.limits,
             sightings=Sightings(_standing_warnings(config)),
         )
