@@ -158,7 +158,7 @@ async def open_service(plan: Plan) -> AsyncGenerator[Service]:
             prices=Prices(estimation=config.system.cost_estimation),
             owned=owned,
             environ=plan.environ,
-            secret_names=_name_secrets(config),
+            secret_names=config.secret_names,
             limits=plan.limits,
             sightings=Sightings(warnings),
             pins=StoredPins(store, warnings),
@@ -177,15 +177,10 @@ async def open_service(plan: Plan) -> AsyncGenerator[Service]:
         )
 
 
-def _name_secrets(config: Config) -> frozenset[str]:
-    keys = frozenset(p.api_key_env for p in config.providers.values() if p.api_key_env)
-    return keys | {config.llm.service_token_env}
-
-
 def _share_servers(plan: Plan) -> Opening:
     return Opening(
         environment=plan.environ,
-        secret_names=_name_secrets(plan.config),
+        secret_names=plan.config.secret_names,
         client_id=str(new_id()),
         init_timeout=plan.limits.mcp_init,
     )

@@ -85,8 +85,6 @@ async def _look(
     config: Config, scope: Scope, *, env: Env, orders: Orders
 ) -> tuple[dict[str, ServerReport], list[Finding]]:
     """Side by side: each of them mostly waits."""
-    secret_names = frozenset(p.api_key_env for p in config.providers.values() if p.api_key_env)
-    secret_names |= {config.llm.service_token_env}
     async with asyncio.TaskGroup() as group:
         database = group.create_task(check_database(env, patience=orders.patience))
         models = group.create_task(check_models(config, scope.providers, probe=orders.probe, patience=orders.patience))
@@ -94,7 +92,7 @@ async def _look(
             inspect_servers(
                 scope.servers,
                 environment=orders.environ,
-                secret_names=secret_names,
+                secret_names=config.secret_names,
                 init_timeout=orders.patience,
             )
         )

@@ -70,9 +70,8 @@ async def _list_vouched(config: "Config", server: str, *, tool: str | None) -> "
         raise NotFound("tool server", server)
     if is_own(config.mcp_servers[server]):
         return []
-    secret_names = frozenset(p.api_key_env for p in config.providers.values() if p.api_key_env)
     servers = {server: config.mcp_servers[server]}
-    report = (await inspect_servers(servers, environment=os.environ, secret_names=secret_names))[server]
+    report = (await inspect_servers(servers, environment=os.environ, secret_names=config.secret_names))[server]
     if report.failure is not None:
         raise ToolServerUnavailable(server, report.failure.removeprefix(f"tool server {server}: "))
     found = [

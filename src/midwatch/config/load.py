@@ -55,6 +55,7 @@ _SECTIONS = (
 _SERVICE_VARIABLE = "LLM_SERVICE_ADDR"
 _STAND_IN = StdioTransport(type="stdio", command="broken")
 """For a transport that was complained about, so that the rest of its server is looked at too."""
+_SECRETS = ("api_key_env", "credentials_env")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +80,12 @@ class Config:
     folder: Path
     environ: Mapping[str, str] = field(repr=False)
     """The environment with the folder's `.env` beneath it; keys of providers are found here."""
+
+    @property
+    def secret_names(self) -> frozenset[str]:
+        """Variables that hold what speaks for us to a model."""
+        named = (getattr(provider, key, None) for provider in self.providers.values() for key in _SECRETS)
+        return frozenset(name for name in named if name) | {self.llm.service_token_env}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

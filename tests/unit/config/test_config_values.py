@@ -1,10 +1,12 @@
 """The rules that values must keep, each told on its line."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from midwatch.config.load import examine_config
+from midwatch.config.llm import VertexAiProvider
+from midwatch.config.load import examine_config, load_config
 from tests.unit.config.folder import Folder
 
 CHAIN = "alert_types: [web-down]"
@@ -423,3 +425,11 @@ def test_half_a_file_is_never_more_than_a_list_of_sentences(folder: Folder) -> N
         folder.write("midwatch.yaml", text[:length])
         told = examine_config(folder.path, environ={}).problems
         assert all(line.startswith(("midwatch.yaml", "llm-providers.yaml")) and "\n" not in line for line in told)
+
+
+def test_keys_and_key_files_are_known_as_secrets() -> None:
+    config = load_config(None, environ={})
+    vertex = VertexAiProvider(type="vertexai", model="gemini", credentials_env="KEY_FILE")
+    named = replace(config, providers={**config.providers, "vertex": vertex}).secret_names
+    assert {"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "KEY_FILE"} <= named
+    assert "GOOGLE_CLOUD_PROJECT" not in named
