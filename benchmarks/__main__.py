@@ -7,13 +7,17 @@ from pathlib import Path
 
 import click
 
+from benchmarks.chains import CHAINS, ChainFigures, measure_chains
+from benchmarks.chats import ChatFigures, measure_chats
 from benchmarks.claims import ClaimFigures, measure_claims
+from benchmarks.classifier import measure_classifier
 from benchmarks.feed import FeedFigures, measure_feed
 from benchmarks.grpc_transport import TransportFigures, measure_transport
 from benchmarks.intake import IntakeFigures, measure_intake
 from benchmarks.ledger import LedgerFigures, measure_ledger
 from benchmarks.lists import ListFigures, measure_lists
 from benchmarks.loop import LoopFigures, list_workloads, measure_loop
+from benchmarks.masking import measure_masking
 from benchmarks.models import measure_models
 from benchmarks.replica import open_database, temporary_folder
 from benchmarks.report import render_report
@@ -29,6 +33,12 @@ loop of httpx and the MCP SDK that stores nothing; ours is a whole replica whose
 one subscriber. Each figure is a session of N iterations minus one of none, divided by N: medians of {rounds} rounds,
 floor and ours in turn. A time alone is no verdict.
 
+Chains: CPU time of this process for one more stage of a chain, in iterations of the loop: medians of four times
+{rounds} rounds.
+
+Chats: CPU time of this process from handing in a question, or an alert, until its agent is about to ask the model:
+medians of four times {rounds} rounds.
+
 Models: CPU time of this process for one call, in turn by us and by a bare httpx that posts the same bytes and reads the
 same stream from the same server, in conversations of several lengths: medians of four times {rounds} rounds.
 
@@ -41,8 +51,14 @@ the same text and send it.
 LLM service: the same model asked from this process and through `midwatch llm-service`, in turn: CPU of both processes.
 The floor is a gRPC call that does nothing, one message there and one back.
 
+Masking: CPU time of this process for ten megabytes of logs and YAML with 2,000 secrets, in turn with the same patterns
+on `re`, one by one, on the first half megabyte: medians of {rounds} rounds.
+
 Tool calls: CPU of this process for a call on a session that is held, ours and the SDK's client in turn, without gate,
 masking and journal. The servers are processes of their own.
+
+Classifier: a shell command judged, against the same command only parsed, in turn: the median over commands of medians.
+Commands a second are counted through a pipe, with the start of the process.
 
 Start: whole processes, started one after another: `--help` beside a Python that does nothing, `serve` beside a Python
 that imports what every such service imports.
@@ -52,6 +68,8 @@ that imports what every such service imports.
 @dataclass(frozen=True, slots=True)
 class _Figures:
     loop: LoopFigures
+    chains: ChainFigures
+    chats: ChatFigures
     ledger: LedgerFigures
     storage: StorageFigures
     claims: ClaimFigures
@@ -71,11 +89,16 @@ def main(*, quick: bool) -> None:
     with temporary_folder() as folder:
         figures = asyncio.run(_measure(folder, rounds=rounds, claims=claims, reads=reads))
         models = asyncio.run(measure_models(rounds=rounds))
+        masking = measure_masking(rounds=rounds)
+        classifier = measure_classifier(rounds=rounds)
         startup = measure_startup(folder, folder / "empty-home", rounds=rounds)
     checks = [
         *figures.loop.checks,
+        *figures.chains.checks,
+        *figures.chats.checks,
         *figures.ledger.checks,
         *models.checks,
+        *masking.checks,
         *figures.storage.checks,
         *figures.claims.checks,
         *figures.intake.checks,
@@ -83,17 +106,22 @@ def main(*, quick: bool) -> None:
         *figures.feed.checks,
         *figures.transport.checks,
         *figures.tool_calls.checks,
+        *classifier.checks,
         *startup.checks,
     ]
     measured = (
         figures.loop,
+        figures.chains,
+        figures.chats,
         figures.ledger,
         models,
+        masking,
         figures.claims,
         figures.intake,
         figures.feed,
         figures.transport,
         figures.tool_calls,
+        classifier,
         startup,
     )
     click.echo(render_report(checks, [note for each in measured for note in each.notes]))
@@ -101,11 +129,13 @@ def main(*, quick: bool) -> None:
 
 
 async def _measure(folder: Path, *, rounds: int, claims: int, reads: int) -> _Figures:
-    workloads = [*list_workloads(), THINKING]
+    workloads = [*list_workloads(), *CHAINS, THINKING]
     async with serve_model(folder, workloads) as base_url, open_database(folder / "home") as dsn:
         config_folder = write_config(folder, workloads, base_url=base_url)
         return _Figures(
             loop=await measure_loop(config_folder, dsn, base_url=base_url, rounds=rounds),
+            chains=await measure_chains(config_folder, dsn, rounds=rounds),
+            chats=await measure_chats(config_folder, dsn, rounds=rounds),
             ledger=await measure_ledger(config_folder, dsn, rounds=rounds),
             storage=await measure_storage(config_folder, dsn),
             claims=await measure_claims(config_folder, dsn, claims=claims),

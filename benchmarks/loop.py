@@ -108,7 +108,7 @@ async def measure_round(*sides: Play) -> list[dict[int, Cost]]:
     costs: list[dict[int, list[Cost]]] = [defaultdict(list) for _ in sides]
     for size in _ROUND:
         for side, play in enumerate(sides):
-            costs[side][size].append(await _measure(play, size))
+            costs[side][size].append(await measure_session(play, Workload(iterations=size)))
     return [_divide({size: _middle(samples) for size, samples in by_size.items()}) for by_size in costs]
 
 
@@ -117,13 +117,13 @@ def _divide(costs: dict[int, Cost]) -> dict[int, Cost]:
     return {size: Cost((costs[size].cpu - empty.cpu) / size, (costs[size].wall - empty.wall) / size) for size in SIZES}
 
 
-async def _measure(play: Play, size: int) -> Cost:
+async def measure_session(play: Play, workload: Workload) -> Cost:
     gc.collect()
     cpu, wall = time.process_time(), time.perf_counter()
-    called = await play(Workload(iterations=size))
+    called = await play(workload)
     cost = Cost(time.process_time() - cpu, time.perf_counter() - wall)
-    if called != size:
-        raise RuntimeError(f"{called} tools were called instead of {size}")
+    if called != workload.iterations * workload.stages:
+        raise RuntimeError(f"{called} tools were called instead of {workload.iterations * workload.stages}")
     return cost
 
 

@@ -25,11 +25,14 @@ class Workload:
 
     iterations: int
     thinking: bool = False
+    stages: int = 1
+    """All alike."""
 
     @property
     def name(self) -> str:
         """Names the model, its provider, the chain and the type of alert."""
-        return f"{'thinking' if self.thinking else 'plain'}-{self.iterations}"
+        stages = f"-in-{self.stages}-stages" if self.stages > 1 else ""
+        return f"{'thinking' if self.thinking else 'plain'}-{self.iterations}{stages}"
 
 
 @asynccontextmanager
@@ -85,7 +88,7 @@ def _write_chain(workload: Workload) -> dict[str, Any]:
         "alert_types": [workload.name],
         "llm_provider": workload.name,
         "max_iterations": workload.iterations + 5,
-        "stages": [{"name": "investigation", "agents": [{"name": "Watch"}]}],
+        "stages": [{"name": "investigation", "agents": [{"name": "Watch"}]}] * workload.stages,
     }
 
 

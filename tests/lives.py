@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,6 +13,7 @@ from uuid import UUID
 import httpx
 
 from midwatch.config.agents import Agent
+from midwatch.config.builtins import AGENTS
 from midwatch.config.chains import Chain, Stage, StageAgent
 from midwatch.config.defaults import Defaults
 from midwatch.config.limits import Limits
@@ -24,6 +25,7 @@ from midwatch.config.safety import Safety
 from midwatch.domain.errors import StoreUnavailable
 from midwatch.domain.safety import ControlLevel
 from midwatch.domain.session import SessionStatus
+from midwatch.investigation.chat import run_chat
 from midwatch.investigation.means import Means
 from midwatch.investigation.session import run_session
 from midwatch.kit.ids import new_id
@@ -33,7 +35,7 @@ from midwatch.llm.http import new_http_client
 from midwatch.llm.prices import Prices
 from midwatch.llm.retry import BACKOFF
 from midwatch.queue.claim import Claimant
-from midwatch.queue.lease import LeaseTimes
+from midwatch.queue.lease import Lease, LeaseTimes
 from midwatch.store.engine import Store
 from midwatch.store.sessions import NewSession, insert_session
 from midwatch.timeline.flush import Flusher
@@ -86,7 +88,7 @@ class World:
             await insert_session(tx, new)
         return session_id
 
-    async def live(self, pool: CuttingPool) -> None:
+    async def live(self, pool: CuttingPool, *, on_claimed: Callable[[Lease], None] = lambda _: None) -> None:
         """One replica claims the session and runs it, until it has ended or the replica has died."""
         store = replace(self.store, pool=pool)
         claimant = Claimant(store=store, owner=f"pod:{new_id()}", pod_id="pod", cap=100, times=LeaseTimes())
@@ -94,7 +96,28 @@ class World:
             async with OwnedTasks() as owned:
                 lease = await claimant.claim()
                 if lease is not None:
+                    on_claimed(lease)
                     await lease.hold(store, partial(run_session, means=self._means(store, owned)))
+        except* (Death, StoreUnavailable):
+            pass
+
+    async def answer(self, pool: CuttingPool) -> None:
+        """One replica claims a question and answers it, until it has ended or the replica has died."""
+        store = replace(self.store, pool=pool)
+        try:
+            async with OwnedTasks() as owned:
+                means = self._means(store, owned)
+                claimant = Claimant(
+                    store=store,
+                    owner=f"pod:{new_id()}",
+                    pod_id="pod",
+                    cap=100,
+                    times=LeaseTimes(),
+                    on_cancelled=means.calls.cancel,
+                )
+                lease = await claimant.claim_question()
+                if lease is not None:
+                    await lease.hold(store, partial(run_chat, means=means))
         except* (Death, StoreUnavailable):
             pass
 
@@ -162,13 +185,20 @@ def stage(name: str, *, model: str = "model", max_iterations: int = 20) -> Stage
     return Stage(name=name, agents=(agent,))
 
 
+def _list_models(stages: Sequence[Stage]) -> Iterator[str]:
+    for each in stages:
+        yield from (agent.llm_provider or "model" for agent in each.agents)
+        if each.synthesis is not None and each.synthesis.llm_provider is not None:
+            yield each.synthesis.llm_provider
+
+
 def _configure(base_url: str, effects_file: Path, stages: Sequence[Stage]) -> Config:
     server = fake_mcp_server("--effects", str(effects_file), "--log-reads").model_copy(update={"kinds": _KINDS})
-    models = {agent.llm_provider or "model" for stage in stages for agent in stage.agents}
+    models = list(dict.fromkeys(_list_models(stages)))
     return Config(
         mcp_servers={SERVER: server},
-        agents={"watch": Agent(mcp_servers=(SERVER,))},
-        chains={"chain": Chain(alert_types=("test",), stages=tuple(stages))},
+        agents={"watch": Agent(mcp_servers=(SERVER,)), **AGENTS},
+        chains={"chain": Chain(alert_types=("test",), stages=tuple(stages), llm_provider=models[0])},
         providers={name: OpenAiProvider(type="openai", model=name, base_url=base_url) for name in models},
         defaults=Defaults(),
         queue=Queue(),

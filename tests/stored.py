@@ -4,7 +4,6 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from midwatch.domain.session import RunKind
 from midwatch.domain.timeline import EventType
 from midwatch.domain.tools import ToolCall
 from midwatch.kit.ids import new_id
@@ -32,7 +31,7 @@ async def add_session(store: Store, alert: str = "The pump is hot.") -> UUID:
 async def claim_next(store: Store, *, cap: int = 5, owner: str = "pod:1") -> Claim | None:
     async with store.begin() as tx:
         await lock_claims(tx)
-        return await take_over(tx, RunKind.ALERT, owner=owner, pod_id="pod", lease=LEASE) or await claim_pending(
+        return await take_over(tx, owner=owner, pod_id="pod", lease=LEASE) or await claim_pending(
             tx, owner=owner, pod_id="pod", lease=LEASE, cap=cap
         )
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import httpx
 import uvicorn
@@ -26,6 +26,8 @@ from tests.fakes.mcp_process import FAKE_SERVER
 Turn = dict[str, Any]
 
 CONCLUSION: Turn = {"text": "The deck is dry.", "usage": {"input_tokens": 30, "output_tokens": 4}}
+SUMMARY: Turn = {"text": "In short: dry."}
+"""What every session that completes is summed up in. It uses nothing up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +82,7 @@ def write_config(folder: Path, *, turns: Sequence[Turn] = (CONCLUSION,)) -> None
     files = {
         "midwatch.yaml": main,
         "llm-providers.yaml": {"llm_providers": {"script": {"type": "scripted", "script": "script.yaml"}}},
-        "script.yaml": {"turns": list(turns)},
+        "script.yaml": {"agents": {"Mate": list(turns), "ExecSummaryAgent": [SUMMARY]}},
     }
     for name, content in files.items():
         (folder / name).write_text(json.encode_text(content), encoding="utf-8")
@@ -90,11 +92,15 @@ def _chain(name: str) -> dict[str, Any]:
     return {"alert_types": [name], "stages": [{"name": "watch", "agents": [{"name": "Mate"}]}]}
 
 
+async def _know_nobody(host: str, port: int) -> NoReturn:
+    raise socket.gaierror(socket.EAI_NONAME, f"{host}:{port}")
+
+
 @asynccontextmanager
 async def open_edge(folder: Path, dsn: str, **settings: Any) -> AsyncGenerator[Edge]:
     """Nothing works on sessions before the service is run."""
     env = read_env({"DATABASE_URL": dsn, "MIDWATCH_HOME": str(folder)})
-    plan = Plan(config=load_config(folder, environ={}), env=env, environ=os.environ)
+    plan = Plan(config=load_config(folder, environ={}), env=env, environ=os.environ, resolve=_know_nobody)
     async with open_service(plan) as service, serve_state(service.state, **settings) as (http, port):
         yield Edge(service=service, store=service.store, http=http, port=port)
 
@@ -129,4 +135,4 @@ async def running(edge: Edge) -> AsyncGenerator[None]:
         try:
             yield
         finally:
-            edge.service.worker.drain()
+            edge.service.drain()

@@ -302,6 +302,7 @@ async def test_a_selection_under_both_names_is_refused(edge: Edge) -> None:
     [
         "https://github.com/ship/books/blob/main/fog.md",
         "https://GitHub.com:443/ship/books",
+        "http://github.com/ship/books",
         "https://raw.githubusercontent.com/ship/books/main/fog.md?token=abc#top",
     ],
 )
@@ -313,7 +314,8 @@ async def test_a_runbook_of_an_allowed_domain_is_taken(edge: Edge, url: str) -> 
 @pytest.mark.parametrize(
     "url",
     [
-        "http://github.com/ship/books",
+        "ftp://github.com/ship/books",
+        "http://github.com:443/ship/books",
         "https://evil.example/fog.md",
         "https://github.com.evil.example/fog.md",
         "https://evil.example/github.com",
@@ -341,7 +343,7 @@ async def test_a_runbook_from_anywhere_else_is_refused(edge: Edge, url: str) -> 
     answer = await edge.http.post(ALERTS, json={"data": "Fog.", "runbook": url})
     assert answer.status_code == 400
     assert answer.json() == {
-        "message": "runbook must be an https URL of an allowed domain",
+        "message": "runbook must be an http or https URL of an allowed domain",
         "code": "invalid",
         "field": "runbook",
         "allowed": ["github.com", "raw.githubusercontent.com"],
@@ -361,9 +363,16 @@ async def test_what_is_too_long_is_refused(edge: Edge) -> None:
 
 async def test_the_operator_says_where_runbooks_may_come_from(dsn: str, config_folder: Path) -> None:
     path = config_folder / "midwatch.yaml"
-    system = {"runbooks": {"allowed_domains": ["Books.Ship.example"]}}
+    system = {"runbooks": {"allowed_domains": ["Books.Ship.example", "10.0.0.1:8080", "[::1]"]}}
     path.write_bytes(encode(decode(path.read_bytes()) | {"system": system}))
     async with open_edge(config_folder, dsn) as edge:
-        for url, status in (("https://books.ship.example/fog.md", 202), ("https://github.com/fog.md", 400)):
+        for url, status in (
+            ("https://books.ship.example/fog.md", 202),
+            ("http://10.0.0.1:8080/fog.md", 202),
+            ("http://[::1]/fog.md", 202),
+            ("http://10.0.0.1/fog.md", 400),
+            ("http://[::1]:8080/fog.md", 400),
+            ("https://github.com/fog.md", 400),
+        ):
             answer = await edge.http.post(ALERTS, json={"data": "Fog.", "runbook": url})
             assert answer.status_code == status, answer.text

@@ -183,7 +183,7 @@ async def test_whether_costs_are_estimated_is_said_everywhere(
     assert [body["cost_estimation_enabled"] for body in bodies] == [enabled] * 3
     assert config["system"]["cost_estimation"]["enabled"] is enabled
     # The script is ours, and nobody bills it; where nothing is estimated, not even that is known.
-    assert told.costs == [(0.0, "complete", 0) if enabled else (None, "none", 2)] * 3
+    assert told.costs == [(0.0, "complete", 0) if enabled else (None, "none", 3)] * 3
 
 
 RATES = {"big": {"input_per_million": 1000, "output_per_million": 5000}}
@@ -198,7 +198,7 @@ TURNS = (
 
 @pytest.mark.parametrize(
     ("model", "each", "expected"),
-    [("big", [0.2, 0.35], (0.55, "complete", 0)), ("strange", [None, None], (None, "none", 2))],
+    [("big", [0.2, 0.35], (0.55, "complete", 0)), ("strange", [None, None], (None, "none", 3))],
 )
 async def test_every_call_of_a_model_is_priced_as_the_operator_says(
     dsn: str, tmp_path: Path, model: str, each: list[float | None], expected: Cost

@@ -88,9 +88,11 @@ async def test_a_whole_run_is_told_in_every_kind_of_event(tmp_path: Path, dsn: s
             events += await watcher.hear_until(type="stream.chunk", delta="The deck is dry.")
             spoken.set()
             events += await watcher.hear_until(type="session.status", status="completed")
-            if not of_type(events, "session.progress")[1:]:
+            if not of_type(events, "session.progress")[3:]:
                 # A sweep may bring the rows before the notification that says the rest.
-                events += await watcher.hear_until(type="session.progress", active_executions=0)
+                events += await watcher.hear_until(
+                    type="session.progress", current_stage_name="Executive Summary", active_executions=0
+                )
             overviewed = await overview.hear_until(type="session.status", status="completed")
     check_fields(events, session_id)
     check_story(events)
@@ -113,13 +115,17 @@ def check_fields(events: list[Event], session_id: str) -> None:
 
 def check_story(events: list[Event]) -> None:
     assert seen(events, "session.status", "status") == ["pending", "in_progress", "completed"]
-    assert seen(events, "stage.status", "status") == ["started", "completed"]
-    assert set(seen(events, "stage.status", "stage_type")) == {"investigation"}
-    assert seen(events, "execution.status", "status") == ["active", "completed"]
-    assert seen(events, "session.progress", "active_executions") == [1, 0]
+    assert seen(events, "stage.status", "status") == ["started", "completed"] * 2
+    assert seen(events, "stage.status", "stage_type") == ["investigation"] * 2 + ["exec_summary"] * 2
+    assert seen(events, "execution.status", "status") == ["active", "completed"] * 2
+    assert seen(events, "execution.status", "agent_index") == [1] * 4
+    assert seen(events, "session.progress", "active_executions") == [1, 0, 1, 0]
+    assert seen(events, "session.progress", "total_stages") == [2] * 4
     assert [(e["current_stage_name"], e["current_stage_index"]) for e in of_type(events, "session.progress")] == [
         ("watch", 1),
         ("watch", 1),
+        ("Executive Summary", 2),
+        ("Executive Summary", 2),
     ]
     assert seen(events, "execution.progress", "phase") == [
         "investigating",
@@ -127,8 +133,10 @@ def check_story(events: list[Event]) -> None:
         "gathering_info",
         "investigating",
         "finalizing",
+        "finalizing",
+        "finalizing",
     ]
-    assert seen(events, "interaction.created", "interaction_type") == ["llm", "mcp", "llm"]
+    assert seen(events, "interaction.created", "interaction_type") == ["llm", "mcp", "llm", "llm"]
     types = {e["event_type"] for e in of_type(events, "timeline_event.created")}
     assert types == {"llm_thinking", "llm_response", "llm_tool_call", "tool_refused", "final_analysis"}
 
@@ -139,6 +147,8 @@ def check_overview(events: list[Event], session_id: str) -> None:
     assert [event.get("status") or event["active_executions"] for event in events] == [
         "pending",
         "in_progress",
+        1,
+        0,
         1,
         0,
         "completed",

@@ -66,6 +66,19 @@ include-path = "/api/v1/sessions/{session_id}/calls/{call_id}/cancel"
 "path.session_id" = { dictionary = "calling", probability = 0.7 }
 "path.call_id" = { dictionary = "calls", probability = 0.7 }
 
+[[operations]]
+include-path = "/api/v1/sessions/{session_id}/executions/{execution_id}/cancel"
+[operations.parameters]
+"path.session_id" = { dictionary = "calling", probability = 0.7 }
+"path.execution_id" = { dictionary = "executions", probability = 0.7 }
+
+[[operations]]
+include-path = "/api/v1/sessions/{session_id}/chat/messages"
+# What a session is decides whether it can be asked about: the wire says so with a 400.
+checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 404, 409]
+[operations.parameters]
+"path.session_id" = { dictionary = "askable", probability = 0.7 }
+
 # Nobody works here, so this one is right to answer 503.
 [[operations]]
 include-path = "/ready"
@@ -84,8 +97,11 @@ Operation = dict[str, Any]
 async def test_schemathesis_finds_no_answer_that_is_not_described(dsn: str, tmp_path: Path) -> None:
     write_config(tmp_path, turns=[call("echo", text="all is dry"), CONCLUSION])
     async with open_edge(tmp_path, dsn) as edge:
+        ids = await _fill(edge)
+    # Another one: the first has worked, and takes no questions since it stopped.
+    async with open_edge(tmp_path, dsn) as edge:
         config = tmp_path / "schemathesis.toml"
-        config.write_text(_write_settings(await _fill(edge)), encoding="utf-8")
+        config.write_text(_write_settings(ids), encoding="utf-8")
         status, said = await _run_schemathesis(edge.port, config)
         assert status == 0, said
         count = len(list(_operations(create_app(edge.service.state))))
@@ -98,15 +114,17 @@ async def _fill(edge: Edge) -> dict[str, list[str]]:
     async with running(edge):
         ended = await edge.submit()
         assert (await wait_for_end(edge, ended))["status"] == "completed"
-    (stage,) = (await edge.http.get(f"{SESSIONS}/{ended}/trace")).json()["stages"]
+    stage, *_ = (await edge.http.get(f"{SESSIONS}/{ended}/trace")).json()["stages"]
     (execution,) = stage["executions"]
     sent = [
         await keep_sent(edge.store, ended, item["id"], execution_id=execution["execution_id"])
         for item in execution["llm_interactions"]
     ]
     fence = await add_running(edge.store)
-    open_call = await request_call(edge.store, fence, await add_execution(edge.store, fence))
+    execution_at_work = await add_execution(edge.store, fence)
+    open_call = await request_call(edge.store, fence, execution_at_work)
     others = [await shelve(edge.store, Shelved(status=status)) for status in SessionStatus]
+    askable = [await shelve(edge.store, Shelved()) for _ in range(8)]
     return {
         "ended": [ended],
         "sessions": [ended, *others],
@@ -115,6 +133,8 @@ async def _fill(edge: Edge) -> dict[str, list[str]]:
         "outbound": sent,
         "calling": [str(fence.session_id)],
         "calls": [str(open_call.call_id)],
+        "executions": [str(execution_at_work.execution_id)],
+        "askable": askable,
     }
 
 
@@ -204,7 +224,8 @@ async def test_every_body_has_a_shape(app: FastAPI) -> None:
 
 
 def _schema(content: dict[str, Any]) -> dict[str, Any]:
-    return content["content"]["application/json"]["schema"]
+    shapes = content["content"]
+    return (shapes.get("application/json") or shapes["text/plain"])["schema"]
 
 
 async def test_parameters_say_what_they_may_be(app: FastAPI) -> None:

@@ -19,7 +19,7 @@ from midwatch.kit import json
 from midwatch.kit.ids import new_id
 from midwatch.llm.scripted import ScriptedCall, ScriptedTurn
 from midwatch.upkeep.expire_ledger import expire_ledger
-from tests.api.edge import Edge, open_edge, running, write_config
+from tests.api.edge import SUMMARY, Edge, open_edge, running, write_config
 from tests.api.shelf import SESSIONS, wait_for_end
 from tests.fakes.leaky_mcp_server import FAKE_SERVER, LEAKS, TOOLS, secret_of
 from tests.fakes.protocols import CHAT, CLAUDE, GOOGLE, Spoken
@@ -77,13 +77,23 @@ def configure(folder: Path, spoken: Spoken, provider: ProviderServer) -> None:
         "mcp_servers": {"leaky": {"transport": transport, "kinds": {"read": ["*"]}, "run_as": OURSELVES}},
         "agents": {"Mate": {"mcp_servers": ["leaky"]}},
         "agent_chains": {
-            "deck": {"alert_types": ["deck"], "stages": [{"name": "watch", "agents": [{"name": "Mate"}]}]}
+            "deck": {
+                "alert_types": ["deck"],
+                "stages": [{"name": "watch", "agents": [{"name": "Mate"}]}],
+                # Of these sessions only the investigation leaves for a provider.
+                "executive_summary_provider": "script",
+            }
         },
         "queue": {"worker_count": 2, "heartbeat_interval": "1s", "graceful_shutdown_timeout": "1s"},
     }
     entry = spoken.entry(spoken.address(provider)).model_dump(mode="json", exclude_defaults=True)
     entry |= {"type": spoken.entry("http://127.0.0.1").type}
-    files = {"midwatch.yaml": main, "llm-providers.yaml": {"llm_providers": {"main": entry}}}
+    script = {"type": "scripted", "script": "script.yaml"}
+    files = {
+        "midwatch.yaml": main,
+        "llm-providers.yaml": {"llm_providers": {"main": entry, "script": script}},
+        "script.yaml": {"agents": {"ExecSummaryAgent": [SUMMARY]}},
+    }
     for name, content in files.items():
         (folder / name).write_text(json.encode_text(content), encoding="utf-8")
     (folder / ".env").write_text(f"KEY={KEY}\n", encoding="utf-8")
@@ -189,7 +199,7 @@ async def test_a_model_that_sends_nothing_leaves_nothing_to_show(dsn: str, tmp_p
     async with open_edge(tmp_path, dsn) as edge, running(edge):
         session_id = await edge.submit()
         await wait_for_end(edge, session_id)
-        (stage,) = (await edge.http.get(f"{SESSIONS}/{session_id}/trace")).json()["stages"]
+        stage, _ = (await edge.http.get(f"{SESSIONS}/{session_id}/trace")).json()["stages"]
         (item,) = stage["executions"][0]["llm_interactions"]
         path = f"{SESSIONS}/{session_id}/trace/llm/{item['id']}"
         assert (await edge.http.get(path)).json()["outbound"] is None

@@ -209,12 +209,12 @@ async def test_a_finished_session_is_listed_summed_up_and_told_in_short(dsn: str
         "provider_fallback_count": 0,
         "matched_in_content": False,
     }
-    assert (item["llm_interaction_count"], item["mcp_interaction_count"], item["total_tokens"]) == (2, 1, 46)
-    assert (item["total_stages"], item["completed_stages"], item["failed_stages"]) == (1, 1, 0)
+    assert (item["llm_interaction_count"], item["mcp_interaction_count"], item["total_tokens"]) == (3, 1, 46)
+    assert (item["total_stages"], item["completed_stages"], item["failed_stages"]) == (2, 2, 0)
     assert summary == {
         "session_id": session_id,
-        "total_interactions": 3,
-        "llm_interactions": 2,
+        "total_interactions": 4,
+        "llm_interactions": 3,
         "mcp_interactions": 1,
         "input_tokens": 40,
         "output_tokens": 6,
@@ -224,13 +224,13 @@ async def test_a_finished_session_is_listed_summed_up_and_told_in_short(dsn: str
         "cost_completeness": "complete",
         "unpriced_interaction_count": 0,
         "total_duration_ms": session["duration_ms"],
-        "chain_statistics": {"total_stages": 1, "completed_stages": 1, "failed_stages": 0, "current_stage_index": None},
+        "chain_statistics": {"total_stages": 2, "completed_stages": 2, "failed_stages": 0, "current_stage_index": None},
     }
     assert status == {
         "id": session_id,
         "status": "completed",
         "final_analysis": "The deck is dry.",
-        "executive_summary": None,
+        "executive_summary": "In short: dry.",
         "error_message": None,
     }
 

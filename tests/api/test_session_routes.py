@@ -25,6 +25,7 @@ SESSION_KEYS = {
 }
 STAGE_KEYS = {
     *("id", "stage_name", "stage_index", "stage_type", "status", "parallel_type", "expected_agent_count"),
+    "referenced_stage_id",
     *("started_at", "completed_at", "duration_ms", "error_message", "executions"),
 }
 EXECUTION_KEYS = {
@@ -58,7 +59,7 @@ async def test_a_session_that_waits_is_shown_without_work(edge: Edge) -> None:
     session = await edge.show(session_id)
     assert session.keys() == SESSION_KEYS
     assert (session["id"], session["status"], session["alert_data"]) == (session_id, "pending", "Fog over the harbour.")
-    assert (session["total_stages"], session["stages"], session["attempts"]) == (1, [], 0)
+    assert (session["total_stages"], session["stages"], session["attempts"]) == (2, [], 0)
     assert session["duration_ms"] is session["started_at"] is session["final_analysis"] is None
     assert (await edge.http.get(f"{SESSIONS}/{session_id}/timeline")).json() == []
 
@@ -78,11 +79,12 @@ def assert_whole_session(session: dict[str, Any]) -> None:
     execution = stage["executions"][0]
     assert (session.keys(), stage.keys(), execution.keys()) == (SESSION_KEYS, STAGE_KEYS, EXECUTION_KEYS)
     assert (session["status"], session["final_analysis"]) == ("completed", "The deck is dry.")
-    assert (session["completed_stages"], session["failed_stages"]) == (1, 0)
+    assert (session["executive_summary"], session["executive_summary_error"]) == ("In short: dry.", None)
+    assert (session["total_stages"], session["completed_stages"], session["failed_stages"]) == (2, 2, 0)
     tokens = {"input_tokens": 40, "output_tokens": 6, "total_tokens": 46}
     counts = {"llm_interaction_count": 2, "mcp_interaction_count": 1}
     assert (tokens | counts).items() <= execution.items()
-    assert (tokens | counts).items() <= session.items()
+    assert (tokens | counts | {"llm_interaction_count": 3}).items() <= session.items()
     assert (stage["stage_name"], stage["stage_index"], stage["status"]) == ("watch", 1, "completed")
     assert (execution["agent_name"], execution["llm_provider"]) == ("Mate", "script")
     started, ended = (datetime.fromisoformat(session[key]) for key in ("started_at", "completed_at"))
@@ -101,6 +103,8 @@ def assert_whole_timeline(timeline: list[dict[str, Any]], session: dict[str, Any
         ("llm_tool_call", "all is dry"),
         ("llm_response", "The deck is dry."),
         ("final_analysis", "The deck is dry."),
+        ("llm_response", "In short: dry."),
+        ("final_analysis", "In short: dry."),
     ]
     tool_call = timeline[2]["metadata"]
     assert (tool_call["server_name"], tool_call["tool_name"], tool_call["is_error"]) == ("deck", "echo", False)

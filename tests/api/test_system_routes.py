@@ -216,3 +216,16 @@ async def test_the_page_of_the_api_names_every_path_and_loads_nothing(edge: Edge
     assert "<script" not in answer.text
     assert re.findall(r'(?:src|href)="([^"]*)"', answer.text) == ["/openapi.json"]
     assert "page_size" in answer.text
+
+
+async def test_a_repository_that_cannot_be_reached_lists_nothing_and_warns(dsn: str, config_folder: Path) -> None:
+    path = config_folder / "midwatch.yaml"
+    system = {"runbooks": {"repo_url": "https://github.com/ship/books/tree/main/ops"}}
+    path.write_text(json.encode_text(json.decode(path.read_text()) | {"system": system}))
+    async with open_edge(config_folder, dsn) as edge:
+        assert await read(edge, "/api/v1/runbooks") == []
+        warnings = (await read(edge, f"{SYSTEM}/warnings"))["warnings"]
+    by_category = {warning["category"]: warning for warning in warnings}
+    assert "variable GITHUB_TOKEN (system.github.token_env) is not set" in by_category["configuration"]["details"]
+    assert by_category["runbooks"]["message"] == "the list of runbooks could not be read"
+    assert by_category["runbooks"]["details"] == "its host name is not known"

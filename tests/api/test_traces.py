@@ -65,7 +65,8 @@ async def test_a_trace_lists_every_interaction_under_its_execution(dsn: str, tmp
         traced = await trace_run(edge)
     assert traced.trace.keys() == {"stages", "session_interactions"}
     assert traced.trace["session_interactions"] == []
-    (stage,) = traced.trace["stages"]
+    stage, summary = traced.trace["stages"]
+    assert (summary["stage_name"], summary["stage_type"]) == ("Executive Summary", "exec_summary")
     assert stage.keys() == {"stage_id", "stage_name", "stage_type", "referenced_stage_id", "executions"}
     assert (stage["stage_name"], stage["stage_type"], stage["referenced_stage_id"]) == ("watch", "investigation", None)
     execution = traced.execution
@@ -144,14 +145,13 @@ async def test_a_tool_call_is_shown_with_arguments_and_result(
     assert detail["error_message"] == error
 
 
-async def test_a_long_result_is_cut_and_says_so(dsn: str, tmp_path: Path) -> None:
-    async with open_edge(configure(tmp_path, [call("big", bytes=100_000), CONCLUSION]), dsn) as edge, running(edge):
+async def test_a_long_message_is_cut_and_says_so(dsn: str, tmp_path: Path) -> None:
+    turn = {"text": "dry " * 10_000, "chunk_size": 40_000}
+    async with open_edge(configure(tmp_path, [turn]), dsn) as edge, running(edge):
         traced = await trace_run(edge)
-        tool = (await traced.get("mcp", 0))["tool_result"]["content"]
-        message = (await traced.get("llm", 1))["conversation"][-1]["content"]
-    assert tool == message
-    assert len(tool) < 33_000
-    assert tool.endswith("more characters are kept in the journal]")
+        said = (await traced.get("llm", 0))["llm_response"]["text"]
+    assert len(said) < 33_000
+    assert said.endswith("more characters are kept in the journal]")
 
 
 async def test_an_interaction_is_found_only_in_its_session_and_under_its_kind(dsn: str, tmp_path: Path) -> None:

@@ -87,11 +87,12 @@ async def delivering(edge: Edge) -> AsyncGenerator[None]:
 async def working(edge: Edge) -> AsyncGenerator[None]:
     """The rest of what a replica does, once everybody who watches is in place."""
     async with asyncio.TaskGroup() as group:
-        group.create_task(edge.service.worker.serve())
+        for worker in edge.service.workers:
+            group.create_task(worker.serve())
         try:
             yield
         finally:
-            edge.service.worker.drain()
+            edge.service.drain()
 
 
 async def stay_deaf(edge: Edge, channel: str) -> asyncio.StreamWriter:

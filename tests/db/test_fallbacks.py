@@ -13,7 +13,7 @@ from midwatch.llm.scripted import ScriptedCall, ScriptedTurn
 from midwatch.store.driver import Row
 from midwatch.store.engine import Store
 from tests.fakes.cutting_pool import Harm
-from tests.fakes.openai_server import Answer, Body, Reply, Status, count_turns
+from tests.fakes.openai_server import SUMMARY, Answer, Body, Reply, Status, count_turns
 from tests.invariants import check_end
 from tests.lives import World, open_world
 
@@ -41,7 +41,8 @@ async def read_execution(store: Store, session_id: UUID) -> Row:
     async with store.connect() as tx:
         row = await tx.fetchrow(
             "SELECT llm_provider, model_name, original_llm_provider, original_model_name, fallback_error_code, "
-            "fallback_attempt FROM agent_executions WHERE session_id = $1",
+            "fallback_attempt FROM agent_executions JOIN stages USING (stage_id) "
+            "WHERE stages.session_id = $1 AND stage_type = 'investigation'",
             session_id,
         )
     assert row is not None
@@ -81,6 +82,7 @@ async def test_a_standby_takes_over_and_the_first_provider_is_remembered(store: 
         ("provider_retry", "HTTP 401: no such key"),
         ("provider_fallback", "model gave way to spare: HTTP 401: no such key"),
         ("final_analysis", "The pump ran dry."),
+        ("final_analysis", SUMMARY.text),
     ]
     async with store.connect() as tx:
         asked = await tx.fetch(
@@ -88,7 +90,8 @@ async def test_a_standby_takes_over_and_the_first_provider_is_remembered(store: 
             "WHERE session_id = $1 ORDER BY interaction_id",
             session_id,
         )
-    assert [tuple(row) for row in asked] == [("model", True), ("spare", False), ("spare", False)]
+    # Whoever sums it up begins with the first one again.
+    assert [tuple(row) for row in asked] == [("model", True), ("spare", False), ("spare", False), ("model", False)]
 
 
 async def test_whoever_takes_the_session_over_goes_on_with_the_standby(store: Store, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from midwatch.store.driver import Tx
 from midwatch.store.engine import Store, open_store
 from midwatch.store.fence import Fence, pass_fence
 from midwatch.store.journal import Batch, commit_batch
-from midwatch.store.leases import release_lease, renew_lease
+from midwatch.store.leases import Renewal, release_lease, renew_lease
 from midwatch.store.runs import NewExecution
 from midwatch.store.sessions import CancelRequest, Ending, finish_session, request_cancel
 from tests.fakes.cutting_pool import CuttingPool, Harm
@@ -152,11 +152,11 @@ async def finish(store: Store, fence: Fence, status: SessionStatus = SessionStat
 async def test_a_heartbeat_extends_the_lease_and_brings_back_a_cancellation(clean_store: Store) -> None:
     fence = await add_running(clean_store)
     async with clean_store.connect() as tx:
-        assert await renew_lease(tx, fence, timedelta(hours=1)) is SessionStatus.IN_PROGRESS
+        assert await renew_lease(tx, fence, timedelta(hours=1)) == Renewal(status=SessionStatus.IN_PROGRESS)
         left = await tx.fetchval("SELECT expires_at - clock_timestamp() FROM session_leases")
         assert left > timedelta(minutes=59)
         await request_cancel(tx, fence.session_id)
-        assert await renew_lease(tx, fence, LEASE) is SessionStatus.CANCELLING
+        assert await renew_lease(tx, fence, LEASE) == Renewal(status=SessionStatus.CANCELLING)
 
 
 async def test_a_heartbeat_learns_that_the_lease_is_lost_or_over(clean_store: Store) -> None:

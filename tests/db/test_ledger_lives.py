@@ -29,12 +29,13 @@ async def test_what_is_listed_was_sent_and_each_owner_starts_anew(store: Store, 
     async with open_world(store, tmp_path / "effects", by_turn(TURNS)) as world:
         for cut in range(1, COMMITS):
             world.model.requests.clear()
+            world.model.summaries.clear()
             session_id = await world.submit()
             await world.live_on(session_id, [{cut: harm}])
             async with store.connect() as tx:
                 rows = await read_outbound(tx, session_id)
             listed = rebuild(rows)
-            received = Counter(request.data for request in world.model.requests)
+            received = Counter(request.data for request in (*world.model.requests, *world.model.summaries))
             assert None not in {each.body for each in listed}, cut
             missing = received - Counter(each.body for each in listed if each.body is not None)
             # Only an owner that died before it could say what it had sent leaves a gap, of that one request.

@@ -9,7 +9,7 @@ from midwatch.llm.scripted import ScriptedTurn
 from midwatch.store.engine import Store
 from midwatch.store.feed import read_timeline
 from midwatch.timeline.render import render_timeline_entry
-from tests.fakes.openai_server import by_turn
+from tests.fakes.openai_server import SUMMARY, by_turn
 from tests.lives import open_world
 
 ACTING = ScriptedTurn(text='Thought: look first\nAction: deck.echo\nAction Input: {"text": "a"}\n')
@@ -35,4 +35,5 @@ async def test_a_session_runs_over_plain_text(store: Store, tmp_path: Path) -> N
         ("look first", {"source": "react"}),
         ("enough", {"source": "react"}),
     ]
-    assert entries[-1]["content"] == "The pump ran dry."
+    analyses = [entry["content"] for entry in entries if entry["event_type"] == "final_analysis"]
+    assert analyses == ["The pump ran dry.", SUMMARY.text]

@@ -11,7 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from midwatch.config.chains import Stage, StageAgent, Synthesis
 from midwatch.domain.errors import ModelUnavailable
+from midwatch.domain.session import SuccessPolicy
 from midwatch.domain.timeline import TimelineType
 from midwatch.domain.tools import CallState
 from midwatch.kit.ids import new_id
@@ -21,9 +23,10 @@ from midwatch.store.engine import Store
 from midwatch.store.feed import read_timeline
 from midwatch.timeline.flush import Flusher, LiveStream
 from tests.fakes.cutting_pool import CuttingPool, Harm
-from tests.fakes.openai_server import Body, by_turn, from_script
+from tests.fakes.openai_server import SUMMARY, Body, by_turn, from_script
 from tests.invariants import WRITES, CallKey, call_key, check_session, read_calls
 from tests.lives import Plan, Told, World, open_world, stage
+from tests.long_results import NAME
 
 DEATHS = (Harm.DIE_BEFORE, Harm.DIE_AFTER)
 LOSSES = (Harm.LOSE_QUESTION, Harm.LOSE_ANSWER)
@@ -58,6 +61,46 @@ ALL_FEATURES = {
 }
 STAGES = (stage("look", model="first"), stage("act", model="second", max_iterations=1))
 
+SIDE_BY_SIDE = {
+    "left": [
+        ScriptedTurn(
+            thinking="Left first.",
+            text="I look left.",
+            calls=(call("echo", "l1"), call("restart", "l2")),
+        ),
+        ScriptedTurn(),
+        ScriptedTurn(text="Left is dry."),
+    ],
+    "right": [
+        ScriptedTurn(text="I look right.", calls=(call("echo", "r1"), call("fail", "r2"))),
+        ScriptedTurn(text="Right is wet."),
+    ],
+    "broken": [ScriptedTurn(error=ModelUnavailable("no key", code="credentials", retryable=False))],
+    "joiner": [
+        ScriptedTurn(),
+        ScriptedTurn(thinking="Both count.", text="One side is dry."),
+    ],
+    "twins": [
+        ScriptedTurn(calls=(call("nothing", "t1"),)),
+        ScriptedTurn(text="It is settled."),
+    ],
+}
+"""Three agents of which one fails, what is made of the two others, then two that do the same, and a summary."""
+CREWS = (
+    Stage(
+        name="look",
+        agents=tuple(StageAgent(name="watch", llm_provider=model) for model in ("left", "right", "broken")),
+        synthesis=Synthesis(llm_provider="joiner"),
+    ),
+    Stage(
+        name="act",
+        agents=(StageAgent(name="watch", llm_provider="twins"),),
+        replicas=2,
+        success_policy=SuccessPolicy.ALL,
+        synthesis=Synthesis(llm_provider="joiner"),
+    ),
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
@@ -66,6 +109,7 @@ class Ended:
     status: str
     error: str | None
     analysis: str | None
+    summary: str | None
     work: list[tuple[str, str, str | None]]
     messages: list[tuple[str, str | None, str | None, bool | None]]
     calls: list[tuple[str, str, str, str | None]]
@@ -73,37 +117,47 @@ class Ended:
 
 async def read_end(tx: Tx, session_id: UUID) -> Ended:
     session = await tx.fetchrow(
-        "SELECT s.status, s.error_message, t.content FROM alert_sessions s "
+        "SELECT s.status, s.error_message, t.content, x.content AS summary FROM alert_sessions s "
         "LEFT JOIN texts t ON t.session_id = s.session_id AND t.text_id = s.final_analysis_text_id "
+        "LEFT JOIN texts x ON x.session_id = s.session_id AND x.text_id = s.executive_summary_text_id "
         "WHERE s.session_id = $1",
         session_id,
     )
     assert session is not None
     work = await tx.fetch(
         "SELECT s.stage_name, s.status || '/' || e.status AS status, e.error_message FROM stages s "
-        "JOIN agent_executions e USING (stage_id) WHERE s.session_id = $1 ORDER BY s.stage_index",
+        "JOIN agent_executions e USING (stage_id) WHERE s.session_id = $1 "
+        "ORDER BY s.stage_index, e.agent_index",
         session_id,
     )
     messages = await tx.fetch(
         "SELECT m.role, t.content, m.tool_name, m.is_error FROM messages m JOIN stages s USING (stage_id) "
+        "JOIN agent_executions e USING (execution_id) "
         "LEFT JOIN texts t ON t.session_id = m.session_id AND t.text_id = m.text_id "
-        "WHERE m.session_id = $1 AND m.sequence_number > 1 ORDER BY s.stage_index, m.sequence_number",
+        "WHERE m.session_id = $1 AND m.sequence_number > 1 "
+        "ORDER BY s.stage_index, e.agent_index, m.sequence_number",
         session_id,
     )
     calls = await tx.fetch(
         "SELECT c.tool_name, c.arguments, c.state, c.error_code FROM tool_calls c "
         "JOIN agent_executions e USING (execution_id) JOIN stages s USING (stage_id) "
-        "WHERE c.session_id = $1 ORDER BY s.stage_index, c.message_sequence, c.call_index",
+        "WHERE c.session_id = $1 ORDER BY s.stage_index, e.agent_index, c.message_sequence, c.call_index",
         session_id,
     )
     return Ended(
         status=session["status"],
         error=session["error_message"],
         analysis=session["content"],
+        summary=session["summary"],
         work=[(row["stage_name"], row["status"], row["error_message"]) for row in work],
-        messages=[(row["role"], row["content"], row["tool_name"], row["is_error"]) for row in messages],
+        messages=[(row["role"], _unname(row["content"]), row["tool_name"], row["is_error"]) for row in messages],
         calls=[(row["tool_name"], row["arguments"], row["state"], row["error_code"]) for row in calls],
     )
+
+
+def _unname(content: str | None) -> str | None:
+    """Results are named anew in every run."""
+    return content and NAME.sub("(a result)", content)
 
 
 async def run_uncut(world: World) -> tuple[Ended, int]:
@@ -138,7 +192,12 @@ async def check_run(world: World, plans: Sequence[Plan], uncut: Ended, *, reads_
 
 def compare_ends(ended: Ended, uncut: Ended) -> None:
     """The same in everything but the results of changes that were in flight when somebody died."""
-    assert (ended.status, ended.error, ended.analysis) == (uncut.status, uncut.error, uncut.analysis)
+    assert (ended.status, ended.error, ended.analysis) == (
+        uncut.status,
+        uncut.error,
+        uncut.analysis,
+    )
+    assert ended.summary == uncut.summary
     assert ended.work == uncut.work
     lost = [index for index, (_, _, state, _) in enumerate(ended.calls) if state == CallState.UNKNOWN]
     assert _without(ended.calls, lost) == _without(uncut.calls, lost)
@@ -206,6 +265,41 @@ async def test_a_run_that_dies_at_any_one_commit_ends_as_if_nothing_had_happened
         for number in range(1, commits + 1):
             told = await check_run(world, [{number: death}], uncut)
             assert len(told) == (1 if number == commits and death is Harm.DIE_AFTER else 2)
+
+
+@pytest.mark.parametrize("death", DEATHS)
+async def test_agents_side_by_side_whose_run_dies_at_any_one_commit_end_as_if_nothing_had_happened(
+    death: Harm, clean_store: Store, tmp_path: Path
+) -> None:
+    async with open_world(clean_store, tmp_path / "effects", from_script(SIDE_BY_SIDE), stages=CREWS) as world:
+        uncut, commits = await run_uncut(world)
+        assert (uncut.status, uncut.analysis, uncut.summary) == (
+            "completed",
+            "One side is dry.",
+            SUMMARY.text,
+        )
+        assert [(name, status) for name, status, _ in uncut.work] == [
+            ("look", "completed/completed"),
+            ("look", "completed/completed"),
+            ("look", "completed/failed"),
+            ("look - Synthesis", "completed/completed"),
+            ("act", "completed/completed"),
+            ("act", "completed/completed"),
+            ("act - Synthesis", "completed/completed"),
+            ("Executive Summary", "completed/completed"),
+        ]
+        for number in range(1, commits + 1):
+            await check_run(world, [{number: death}], uncut)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+async def test_agents_side_by_side_need_no_second_life_although_commits_fail_now_and_then(
+    loss: Harm, clean_store: Store, tmp_path: Path
+) -> None:
+    async with open_world(clean_store, tmp_path / "effects", from_script(SIDE_BY_SIDE), stages=CREWS) as world:
+        uncut, _ = await run_uncut(world)
+        for plan in lose_now_and_then(loss):
+            assert len(await check_run(world, [plan], uncut)) == 1
 
 
 def lose_now_and_then(loss: Harm) -> list[Plan]:
@@ -371,6 +465,8 @@ async def test_a_stream_that_was_cut_is_closed_as_interrupted_and_streamed_anew(
         ("session_resumed", "completed", "The investigation goes on where it had stopped."),
         ("llm_response", "completed", "All of it."),
         ("final_analysis", "completed", "All of it."),
+        ("llm_response", "completed", SUMMARY.text),
+        ("final_analysis", "completed", SUMMARY.text),
     ]
     assert entries[0]["event_id"] == cut.event_id
 
@@ -385,6 +481,6 @@ async def test_every_text_of_a_run_is_stored_once(clean_store: Store, tmp_path: 
         contents = Counter(row["content"] for row in rows)
         opening = [text for text in contents if text.startswith("## ")]
         ended = await read_end(tx, session_id)
-    assert len(opening) == 2
-    assert contents == Counter([*opening, "Hm.", "I look.", "seen", "Done."])
+    assert len(opening) == 4
+    assert contents == Counter([*opening, "Hm.", "I look.", "seen", "Done.", SUMMARY.text])
     assert ended.analysis == "Done."

@@ -57,7 +57,7 @@ async def test_a_session_that_streams_elsewhere_is_cancelled_by_a_word(dsn: str,
         shown = await owner.show(session_id)
         assert {stage["status"] for stage in shown["stages"]} == {"cancelled"}
         statuses = [entry["status"] for entry in await owner.show_timeline(session_id)]
-        assert (statuses.count("streaming"), statuses.count("interrupted")) == (0, 2), "thinking and text"
+        assert (statuses.count("streaming"), statuses.count("cancelled")) == (0, 2), "thinking and text"
         assert (await owner.cancel(session_id)).status_code == 409
 
 

@@ -89,7 +89,7 @@ def test_once_in_a_pipe_and_once_more(home: Path) -> None:
 
 async def test_ctrl_c_in_the_middle_cancels_and_ends(home: Path) -> None:
     async with demo(home, "--sample", "disk") as terminal:
-        await terminal.see("look · stage 1 of 1")
+        await terminal.see("look · stage 1 of 2")
         family = terminal.children()
         terminal.press(CTRL_C)
         assert await terminal.end() == 130

@@ -67,7 +67,7 @@ def test_an_alert_in_a_file_is_investigated_with_nothing_but_the_program_and_aga
     assert not set(SPINNER) & set(first.stdout)
     for words in (
         "model    demo model",
-        "── look · stage 1 of 1 ─",
+        "── look · stage 1 of 2 ─",
         "● midwatch-host.",
         "── analysis ─",
         "✓ completed in",

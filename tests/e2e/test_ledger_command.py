@@ -50,7 +50,8 @@ class Recorded:
 
     @property
     def received(self) -> list[bytes]:
-        return [request.data for request in self.model.requests]
+        """The question for a summary comes last."""
+        return [request.data for request in (*self.model.requests, *self.model.summaries)]
 
 
 def write_config(folder: Path, provider: dict[str, Any]) -> Path:
@@ -120,7 +121,7 @@ async def test_a_recorded_investigation_is_played_again_without_a_provider(
     replay = write_config(tmp_path / "replay", {"type": "scripted", "script": str(recorded.script)})
     session_id = await investigate("--config-dir", replay, dsn=dsn)
     timeline = await read_timeline(store, recorded.session_id)
-    assert asked == len(TURNS)
+    assert asked == len(TURNS) + 1
     assert {"llm_thinking", "llm_response", "llm_tool_call", "final_analysis"} <= {entry[0] for entry in timeline}
     assert await read_timeline(store, session_id) == timeline
     assert len(recorded.received) == asked
@@ -140,7 +141,7 @@ async def test_the_ledger_lists_what_left_and_prints_it_byte_for_byte(dsn: str, 
         mark, day, time, *rest = line.split()
         assert (mark, f"{day}T{time}") == ("✓", request["sent_at"][:19])
         assert rest == ["main", host, f"{len(body):,}", sha256(body).hexdigest()[:12], request["id"]]
-    assert last.startswith(f"3 requests, {sum(map(len, recorded.received)):,} bytes.")
+    assert last.startswith(f"4 requests, {sum(map(len, recorded.received)):,} bytes.")
 
 
 async def test_the_ledger_of_a_server_is_read_over_its_api(dsn: str, tmp_path: Path) -> None:

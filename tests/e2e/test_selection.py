@@ -14,7 +14,6 @@ from tests.replicas import Replica
 from tests.scenes import CONCLUSION, Scene, change, look, open_scene
 
 DECK, ENGINE = "Decks are scrubbed at dawn.", "Ask the engineer first."
-RUNBOOK = "https://github.com/ship/books/blob/main/pump.md"
 
 
 def tell_servers_apart(scene: Scene) -> None:
@@ -52,14 +51,13 @@ async def test_an_unselected_server_is_neither_started_nor_spoken_of(dsn: str, t
         tell_servers_apart(scene)
         (replica,) = await scene.fleet.start("only")
         selection = {"servers": [{"name": "deck", "tools": ["lookup"]}]}
-        session_id = await submit(replica, mcp=selection, runbook=f"{RUNBOOK}?token=hidden")
+        session_id = await submit(replica, mcp=selection)
         assert await scene.ended(session_id) is SessionStatus.COMPLETED
         (request,) = scene.requests(0)
         prompt = read_prompt(request)
         assert DECK in prompt
         assert "engine" not in prompt
         assert ENGINE not in prompt
-        assert f"A runbook was named ({RUNBOOK}) but not fetched by this version" in prompt
         assert [tool["function"]["name"] for tool in request["tools"]] == ["deck__lookup"]
         assert [(row["tool_name"], row["state"], row["error_code"]) for row in await scene.calls(session_id)] == [
             ("deck.lookup", "finished", None),

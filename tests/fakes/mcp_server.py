@@ -36,6 +36,7 @@ class FakeServer:
             "lookup": (self.lookup, {"key": TEXT}, True),
             "slow_read": (self.slow_read, {"seconds": NUMBER}, True),
             "big": (self.big, {"bytes": NUMBER}, True),
+            "report": (self.report, {"bytes": NUMBER}, True),
             "poison": (self.poison, {}, True),
             "secret": (self.secret, {}, True),
             "environ": (self.environ, {}, True),
@@ -137,6 +138,16 @@ class FakeServer:
 
     def big(self, arguments: Arguments) -> str:
         return "x" * int(arguments["bytes"])
+
+    def report(self, arguments: Arguments) -> str:
+        """JSON of about this size, in which every seventh pump runs hot."""
+        pump = {"name": "pump-000000", "state": "cold", "log": "all is well on deck and there is nothing to tell"}
+        count = int(arguments["bytes"]) // len(json.dumps(pump))
+        pumps = [
+            {**pump, "name": f"pump-{number:06}", "state": "hot" if number % 7 == 0 else "cold"}
+            for number in range(count)
+        ]
+        return json.dumps({"pumps": pumps, "total": count})
 
     def poison(self, _: Arguments) -> str:
         raise RawResult(r'"result":{"content":[{"type":"text","text":"nul \u0000 half \ud83d end"}]}')

@@ -8,6 +8,7 @@ from pathlib import Path
 from midwatch.llm.scripted import ScriptedTurn, load_turns
 from tests.fakes.openai_events import list_events
 from tests.fakes.provider_server import (
+    SUMMARY,
     Answer,
     BeforeTurn,
     Body,
@@ -26,6 +27,7 @@ from tests.fakes.provider_server import (
 )
 
 __all__ = [
+    "SUMMARY",
     "Answer",
     "Body",
     "Cut",
@@ -71,9 +73,16 @@ def serve(
     before_turn: BeforeTurn | None = None,
     delay: float = 0.0,
     record: bool = True,
+    summary: Reply = SUMMARY,
 ) -> AbstractAsyncContextManager[ProviderServer]:
     return serve_dialect(
-        answer, dialect=CHAT_COMPLETIONS, port=port, before_turn=before_turn, delay=delay, record=record
+        answer,
+        dialect=CHAT_COMPLETIONS,
+        port=port,
+        before_turn=before_turn,
+        delay=delay,
+        record=record,
+        summary=summary,
     )
 
 

@@ -37,6 +37,10 @@ class Stream:
 
 
 Reply = ScriptedTurn | Status | Stream
+
+SUMMARY = ScriptedTurn(text="In short: the pump ran dry.")
+"""What every session that completes is summed up in, unless a test says otherwise."""
+_SUMMARY_AGENT = b"You are ExecSummaryAgent"
 Answer = Callable[[Body], Reply]
 BeforeTurn = Callable[[int], Coroutine[Any, Any, object]]
 
@@ -99,8 +103,11 @@ class ProviderServer:
     before_turn: BeforeTurn | None = None
     delay: float = 0.0
     record: bool = True
+    summary: Reply = SUMMARY
     base_url: str = ""
     requests: list[Received] = field(default_factory=list[Received])
+    summaries: list[Received] = field(default_factory=list[Received])
+    """Questions for a summary. They are no turn of a script, and so they are held and kept apart."""
     asked: asyncio.Event = field(default_factory=asyncio.Event)
     """A request has come."""
     disconnected: asyncio.Event = field(default_factory=asyncio.Event)
@@ -149,8 +156,13 @@ class ProviderServer:
         if not path.partition("?")[0].endswith(self.dialect.path):
             return await _write_status(writer, Status(status=404, body=b'{"detail":"Not Found"}'))
         body = cast("Body", json.decode(data))
+        received = Received(path=path, headers=headers, body=body, connection=connection, data=data)
+        if _SUMMARY_AGENT in data:
+            if self.record:
+                self.summaries.append(received)
+            return await self._write_reply(reader, writer, reply=self.summary, number=0)
         if self.record:
-            self.requests.append(Received(path=path, headers=headers, body=body, connection=connection, data=data))
+            self.requests.append(received)
         self.asked.set()
         return await self._reply(reader, writer, body=body)
 
@@ -206,8 +218,11 @@ async def serve_dialect(
     before_turn: BeforeTurn | None = None,
     delay: float = 0.0,
     record: bool = True,
+    summary: Reply = SUMMARY,
 ) -> AsyncGenerator[ProviderServer]:
-    server = ProviderServer(dialect=dialect, answer=answer, before_turn=before_turn, delay=delay, record=record)
+    server = ProviderServer(
+        dialect=dialect, answer=answer, before_turn=before_turn, delay=delay, record=record, summary=summary
+    )
     listener = await asyncio.start_server(server.serve_connection, "127.0.0.1", port, limit=2**20)
     server.base_url = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/v1"
     try:

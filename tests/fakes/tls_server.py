@@ -16,10 +16,11 @@ from cryptography.x509.oid import NameOID
 Handle = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
-def write_certificate(path: Path) -> Path:
-    """For 127.0.0.1, with its key in the same file."""
+def write_certificate(path: Path, *names: str) -> Path:
+    """For 127.0.0.1 and the names, with its key in the same file."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
+    own = x509.IPAddress(IPv4Address("127.0.0.1"))
     now = datetime.now(UTC)
     certificate = (
         x509.CertificateBuilder()
@@ -29,7 +30,7 @@ def write_certificate(path: Path) -> Path:
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - timedelta(days=1))
         .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(IPv4Address("127.0.0.1"))]), critical=False)
+        .add_extension(x509.SubjectAlternativeName([own, *map(x509.DNSName, names)]), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .sign(key, hashes.SHA256())
     )

@@ -95,7 +95,8 @@ def test_an_absurdly_long_name_is_not_repeated_whole() -> None:
     assert len(render_refusal(refuse_unknown_tool("x" * 1_000_000, known=["a.b"]))) < 1000
 
 
-def test_a_refusal_reads_as_compact_json_with_its_details_beside_the_code() -> None:
+def test_a_refusal_reads_as_compact_json_with_its_details_below_the_code() -> None:
     refusal = Refusal(code="C", reason="r", hint="h", details={"candidates": ["a"], "code": "forged"})
-    assert render_refusal(refusal) == '{"error":{"code":"C","message":"r","hint":"h","candidates":["a"]}}'
+    told = '{"ok":false,"error":{"code":"C","message":"r","blocked":true,"hint":"h","details":{'
+    assert render_refusal(refusal) == told + '"candidates":["a"],"code":"forged"}}}'
     assert json.loads(render_refusal(refuse_arguments("not JSON")))["error"]["code"] == "INVALID_INPUT"

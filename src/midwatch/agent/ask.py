@@ -1,7 +1,7 @@
 """One question to a model, put again where that may help: to the same model, to another one, or made shorter."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableSequence
+from collections.abc import Awaitable, Callable, MutableSequence, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
@@ -16,17 +16,23 @@ from midwatch.agent.recovery import Failure, Remedy, Trouble, Ways, choose_remed
 from midwatch.domain.errors import ModelUnavailable
 from midwatch.domain.messages import Message
 from midwatch.domain.timeline import Phase
+from midwatch.domain.tools import ToolDefinition
 from midwatch.kit.clock import boottime
 from midwatch.llm.failures import ProviderFailure
 from midwatch.llm.ladder import Ladder
 from midwatch.llm.model import ModelRequest, NoticeChunk
 
 _PARTIAL_LIMIT = 2_000
-_FULL = 0.9
-"""Share of a model's window above which a conversation is shortened before it is sent."""
+_FULL = 0.8
+"""Share of a model's window above which a conversation is shortened before it is sent: the answer needs room too."""
 
 Say = Callable[[str], Awaitable[None]]
 Sleep = Callable[[float], Awaitable[None]]
+ListTools = Callable[[], Awaitable[Sequence[ToolDefinition]]]
+
+
+async def _list_nothing() -> Sequence[ToolDefinition]:
+    return ()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -41,6 +47,10 @@ class Asker:
     switches: int = 0
     """How often the provider has changed."""
     sleep: Sleep = asyncio.sleep
+    relist: ListTools = _list_nothing
+    """The tools once results were cut: from then on there are some that open them."""
+    _unmeasured: int = 0
+    """Tokens of the last question that our own estimate had missed, tools among them."""
     _trouble: Trouble = field(default_factory=Trouble)
     _warned: set[str] = field(default_factory=set[str])
 
@@ -48,7 +58,7 @@ class Asker:
         """The reply, committed; or why there is none. Every failed call is recorded too."""
         self._trouble = Trouble()
         deadline = boottime() + self.budget.iteration
-        await self._make_room()
+        question = await self._make_room(question)
         while True:
             if self.ladder.unpriced is not None:
                 await self._warn(self.purse.warn_of_unpriced(self.ladder.unpriced))
@@ -58,6 +68,7 @@ class Asker:
             reply = draft.reply(question, self.ladder)
             self.purse.spend(reply.usage, usd=reply.cost_usd)
             if failure is None:
+                self._compare(reply)
                 await self.journal.commit_reply(reply)
                 if draft.usage is None:
                     await self._warn(self.purse.warn_of_uncounted(reply.provider))
@@ -67,7 +78,9 @@ class Asker:
                     return TimedOut(error=failure.message) if failure.is_timeout else Failed(error=failure.message)
                 case Remedy.SWITCH:
                     deadline = boottime() + self.budget.iteration
-                case _:
+                case Remedy.SHORTEN:
+                    question = await self._renew(question)
+                case Remedy.ASK_AGAIN:
                     pass
 
     async def _recover(self, failure: Failure, reply: Reply, *, deadline: float) -> Remedy:
@@ -128,10 +141,23 @@ class Asker:
             self._warned.add(text)
             await self.journal.commit_warning(text)
 
-    async def _make_room(self) -> None:
+    async def _make_room(self, question: Question) -> Question:
         window = self.ladder.window
-        if window is not None and measure(self.messages) > window * _FULL and (cut := shorten(self.messages)):
-            await self._tell_cut(cut)
+        if window is None or measure(self.messages) + self._unmeasured <= window * _FULL:
+            return question
+        cut = shorten(self.messages)
+        if not cut:
+            return question
+        await self._tell_cut(cut)
+        return await self._renew(question)
+
+    async def _renew(self, question: Question) -> Question:
+        return question if question.is_last else replace(question, tools=await self.relist())
+
+    def _compare(self, reply: Reply) -> None:
+        """How far our estimate was from the provider's own count, for the next one."""
+        if self.ladder.window is not None:
+            self._unmeasured = max(reply.usage.input_tokens - measure(self.messages), 0)
 
     async def _explain(self, failure: Failure) -> None:
         if failure.code == "repetition":

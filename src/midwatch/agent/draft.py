@@ -33,11 +33,8 @@ class Question:
     agent: str
     iteration: int
     interaction_type: InteractionType
-
-    @property
-    def is_last(self) -> bool:
-        """Nothing is done with the calls of a model that was told to conclude: nobody would answer them."""
-        return self.interaction_type is InteractionType.FORCED_CONCLUSION
+    is_last: bool = False
+    """Nothing is done with the calls of a model that was told to conclude: nobody would answer them."""
 
 
 @dataclass(slots=True)

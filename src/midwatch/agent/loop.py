@@ -5,7 +5,7 @@ anywhere goes on from what was committed.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -13,6 +13,7 @@ from midwatch.agent.ask import Asker, Sleep
 from midwatch.agent.budget import Budget
 from midwatch.agent.draft import Question
 from midwatch.agent.journal import Reply, TurnJournal
+from midwatch.agent.manners import INVESTIGATES, Manner
 from midwatch.agent.outcome import Concluded, Failed, Outcome, TimedOut
 from midwatch.agent.prompts.render import (
     read_used_up,
@@ -30,6 +31,10 @@ from midwatch.tools.gate import Gate
 from midwatch.tools.order import group_calls
 
 
+def _do_nothing() -> None:
+    """Nobody could open them."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Agent:
     """One model, one conversation."""
@@ -40,11 +45,14 @@ class Agent:
     journal: TurnJournal
     budget: Budget
     messages: list[Message]
+    manner: Manner = INVESTIGATES
     purse: Purse = field(default_factory=Purse)
     """Shared with all agents of the session."""
     switches: int = 0
     """How often the provider has changed before this run."""
     sleep: Sleep = asyncio.sleep
+    offer_results: Callable[[], None] = _do_nothing
+    """Called when results were cut out of the conversation: from then on they are worth opening again."""
     _asker: Asker = field(init=False)
     _purse_watch: PurseWatch = field(init=False)
 
@@ -59,6 +67,7 @@ class Agent:
             say=self._say,
             switches=self.switches,
             sleep=self.sleep,
+            relist=self._relist,
         )
 
     async def investigate(self, open_calls: Sequence[ToolCall] = ()) -> Outcome:
@@ -71,8 +80,7 @@ class Agent:
             if self._is_waiting_for_words() and not await self._prompt_for_words():
                 return Failed(error="the model answered with nothing, again and again")
             await self._mention_budget()
-            # Asked each time: a server may have told that its tools are others now.
-            reply = await self._ask(await self.tools.list_tools(), InteractionType.ITERATION)
+            reply = await self._ask(await self._list_tools(), self.manner.interaction)
             if not isinstance(reply, Reply):
                 return reply
             await self._act(reply.calls)
@@ -80,6 +88,8 @@ class Agent:
 
     def _may_go_on(self) -> bool:
         """Whoever was told to conclude does, also when it was a former owner who said so."""
+        if self.manner.answers_once:
+            return True
         is_left = self._iterations() < self.budget.max_iterations and not self.purse.is_empty
         return is_left and self._find_order() is None
 
@@ -100,8 +110,16 @@ class Agent:
             return render_budget_spent(self.purse.describe_used_up())
         return render_conclude_now(self.budget.max_iterations)
 
+    async def _list_tools(self) -> Sequence[ToolDefinition]:
+        """Asked each time: a server may have told that its tools are others now."""
+        return () if self.manner.answers_once else await self.tools.list_tools()
+
+    async def _relist(self) -> Sequence[ToolDefinition]:
+        self.offer_results()
+        return await self._list_tools()
+
     async def _mention_budget(self) -> None:
-        left = self._purse_watch.next_notice()
+        left = None if self.manner.answers_once else self._purse_watch.next_notice()
         if left is not None:
             await self._say(render_budget_left(left))
 
@@ -114,6 +132,7 @@ class Agent:
             agent=self.name,
             iteration=self._iterations() + 1,
             interaction_type=interaction_type,
+            is_last=self.manner.answers_once or interaction_type is InteractionType.FORCED_CONCLUSION,
         )
         self._show_asking(question)
         reply = await self._asker.ask(question)
@@ -129,11 +148,13 @@ class Agent:
         return reply
 
     def _show_asking(self, question: Question) -> None:
-        if question.is_last:
+        if self.manner.answers_once:
+            self.journal.show_phase(self.manner.phase, "Asking for an answer")
+        elif question.is_last:
             self.journal.show_phase(Phase.CONCLUDING, "Asking for a conclusion")
         else:
             self.journal.show_phase(
-                Phase.INVESTIGATING, f"Iteration {question.iteration} of {self.budget.max_iterations}"
+                self.manner.phase, f"Iteration {question.iteration} of {self.budget.max_iterations}"
             )
 
     async def _act(self, calls: Sequence[ToolCall]) -> None:

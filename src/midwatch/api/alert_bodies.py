@@ -62,7 +62,7 @@ class AlertIn(BaseModel):
     )
     runbook: str | None = Field(
         default=None,
-        description="Where its runbook is: https, on an allowed domain",
+        description="Where its runbook is: http or https, on an allowed domain",
         json_schema_extra={"maxLength": LONGEST_URL, "pattern": r"^(https://[!-\[\]-~]+)?$"},
     )
     mcp: SelectionIn | None = Field(

@@ -12,7 +12,7 @@ from midwatch.api.border import BODY_SECONDS, Border
 from midwatch.api.description import ABOUT, ANYWHERE, DescribedApp, name_operation
 from midwatch.api.errors import LastResort, install_error_handlers
 from midwatch.api.origins import Origins
-from midwatch.api.routes import alerts, docs, health, lists, outbound, pages, sessions, system, traces
+from midwatch.api.routes import alerts, chats, docs, health, lists, outbound, pages, sessions, system, traces
 from midwatch.api.state import State
 from midwatch.api.websocket import MOST_CONNECTIONS, WRITE_SECONDS, FeedSocket
 from midwatch.config.env import Network
@@ -44,7 +44,7 @@ def create_app(
     origins = Origins.from_system(state["config"].system)
     app.add_middleware(Border, hosts=hosts, origins=origins, body_seconds=body_seconds)
     install_error_handlers(app)
-    for module in (alerts, lists, sessions, traces, outbound, system, health, docs, pages):
+    for module in (alerts, lists, sessions, chats, traces, outbound, system, health, docs, pages):
         app.include_router(module.router)
     feed = FeedSocket(write_seconds=write_seconds, most_connections=most_connections)
     app.router.routes.append(WebSocketRoute("/api/v1/ws", feed))

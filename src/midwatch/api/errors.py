@@ -14,7 +14,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from midwatch.api.body import KEY_TWICE
 from midwatch.api.border import answer_error
-from midwatch.domain.errors import Conflict, Gone, Invalid, NotFound, Rejected, StoreUnavailable, TooLarge
+from midwatch.domain.errors import (
+    Conflict,
+    Gone,
+    Invalid,
+    NotFound,
+    Rejected,
+    ReplicaStopping,
+    StoreUnavailable,
+    TooLarge,
+)
 from midwatch.kit.json import clean_text
 
 _STATUS: dict[type[Rejected], HTTPStatus] = {
@@ -61,6 +70,7 @@ log = structlog.get_logger()
 def install_error_handlers(app: FastAPI) -> None:
     app.add_exception_handler(Rejected, _rejected)
     app.add_exception_handler(StoreUnavailable, _unavailable)
+    app.add_exception_handler(ReplicaStopping, _stopping)
     app.add_exception_handler(RequestValidationError, _malformed)
     app.add_exception_handler(HTTPException, _http)
 
@@ -77,6 +87,14 @@ async def _unavailable(_: Request, __: Exception) -> Response:
         HTTPStatus.SERVICE_UNAVAILABLE,
         message="the database does not answer; try again in a moment",
         code="store_unavailable",
+    )
+
+
+async def _stopping(_: Request, __: Exception) -> Response:
+    return answer_error(
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        message="this replica is stopping and takes nothing new; try again in a moment",
+        code="stopping",
     )
 
 

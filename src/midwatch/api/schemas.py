@@ -27,6 +27,12 @@ class CancelOut(BaseModel):
     message: str
 
 
+class ExecutionCancelOut(BaseModel):
+    session_id: UUID
+    execution_id: UUID
+    message: str
+
+
 class CallCancelOut(BaseModel):
     session_id: UUID
     call_id: UUID
@@ -71,6 +77,7 @@ class StageOut(BaseModel):
     stage_index: int
     stage_type: str
     status: WorkStatus
+    referenced_stage_id: UUID | None = Field(description="Of a synthesis: the stage whose analyses it makes one of")
     parallel_type: str | None
     expected_agent_count: int
     started_at: datetime | None
@@ -105,7 +112,7 @@ class SessionOut(BaseModel):
     resumed_at: list[datetime]
     warnings: list[str]
     unverified_targets: list[str]
-    chat_enabled: bool = False
+    chat_enabled: bool
     chat_id: UUID | None
     chat_message_count: int
     has_parallel_stages: bool

@@ -8,7 +8,9 @@ from typing import Annotated, TypedDict
 from fastapi import Depends, Request
 
 from midwatch.config.load import Config
+from midwatch.intake.ask_question import Questions
 from midwatch.intake.submit_alert import Intake
+from midwatch.knowledge.runbooks import Runbooks
 from midwatch.queue.worker import Worker
 from midwatch.store.engine import Store
 from midwatch.timeline.flush import Flusher
@@ -21,9 +23,11 @@ class State(TypedDict):
     flusher: Flusher
     hub: Hub
     intake: Intake
+    questions: Questions
     worker: Worker
     config: Config
     sightings: Sightings
+    runbooks: Runbooks
 
 
 async def _store(request: Request) -> Store:
@@ -38,6 +42,10 @@ async def _intake(request: Request) -> Intake:
     return request.state.intake
 
 
+async def _questions(request: Request) -> Questions:
+    return request.state.questions
+
+
 async def _worker(request: Request) -> Worker:
     return request.state.worker
 
@@ -50,9 +58,15 @@ async def _sightings(request: Request) -> Sightings:
     return request.state.sightings
 
 
+async def _runbooks(request: Request) -> Runbooks:
+    return request.state.runbooks
+
+
 TheStore = Annotated[Store, Depends(_store)]
 TheFlusher = Annotated[Flusher, Depends(_flusher)]
 TheIntake = Annotated[Intake, Depends(_intake)]
+TheQuestions = Annotated[Questions, Depends(_questions)]
 TheWorker = Annotated[Worker, Depends(_worker)]
 TheConfig = Annotated[Config, Depends(_config)]
 TheSightings = Annotated[Sightings, Depends(_sightings)]
+TheRunbooks = Annotated[Runbooks, Depends(_runbooks)]

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Self
+from typing import Annotated, Any, Self
 from uuid import UUID
 
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field
 
 from midwatch.api.outbound_bodies import OutboundOut
 from midwatch.kit import json
+from midwatch.masking.mask import mask_shown
 from midwatch.store.driver import Row
 from midwatch.store.ledger import Outbound
 from midwatch.store.traces import LlmReading, Trace
@@ -95,7 +96,7 @@ def _of(interactions: Sequence[Row], execution: Row) -> list[Row]:
 class TracedCall(BaseModel):
     id: str
     name: str
-    arguments: str
+    arguments: Annotated[str, AfterValidator(mask_shown)]
 
 
 class ConversationMessage(BaseModel):
@@ -159,6 +160,9 @@ def _calls_of(calls: Sequence[Row], sequence: int) -> list[TracedCall]:
 class TracedResult(BaseModel):
     content: str
     is_error: bool
+    characters: int = Field(description="Of the whole result")
+    is_whole: bool = Field(description="Whether content is all of it")
+    is_kept: bool = Field(description="Whether all of it can still be read, at …/result")
 
 
 class ToolOut(BaseModel):
@@ -176,7 +180,13 @@ class McpDetail(McpItem):
         result = None
         if row["content"] is not None:
             content = cut_text(row["content"], row["content_length"])
-            result = TracedResult(content=content, is_error=row["error_code"] is not None)
+            result = TracedResult(
+                content=content,
+                is_error=row["error_code"] is not None,
+                characters=row["characters"],
+                is_whole=len(row["content"]) == row["characters"],
+                is_kept=row["is_kept"],
+            )
         return cls.model_validate(
             dict(row)
             | {
@@ -188,8 +198,9 @@ class McpDetail(McpItem):
 
 
 def _arguments(written: str | None) -> Any:
-    """As an object; what the model wrote that is none is shown as it stands."""
+    """Masked, as an object; what the model wrote that is none is shown as it stands."""
+    shown = None if written is None else mask_shown(written)
     try:
-        return None if written is None else json.decode(written)
+        return None if shown is None else json.decode(shown)
     except ValueError:
-        return written
+        return shown

@@ -21,6 +21,7 @@ _SECTIONS = {
         "doctor": ("midwatch.cli.doctor:doctor", "Try out what you configured, and say what to do next."),
         "ledger": ("midwatch.cli.ledger:ledger", "Show what a session sent to models."),
         "tools": ("midwatch.cli.tools:tools", "Accept tools that have changed."),
+        "classify": ("midwatch.cli.classify:classify", "Say whether a shell command only looks."),
         "mask": ("midwatch.cli.mask:mask", "Show what would be masked in a text."),
     },
     "Database": {

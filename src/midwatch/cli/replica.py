@@ -23,7 +23,6 @@ from midwatch.config.env import Network
 from midwatch.config.load import Config, load_config
 from midwatch.domain.errors import Misconfigured
 from midwatch.kit.process import forbid_dumping
-from midwatch.queue.worker import Worker
 from midwatch.telemetry.logs import configure_logs
 from midwatch.wiring import Plan, Service, open_service
 
@@ -76,11 +75,11 @@ async def run_replica(options: Options, environ: Mapping[str, str]) -> None:
     with heeding_signals(stop):
         try:
             async with running_replica(Plan(config=config, env=env, environ=environ), address) as replica:
-                stop.worker = replica.service.worker
+                stop.service = replica.service
                 await asyncio.wait({replica.work})
         except asyncio.CancelledError:
             # A signal while starting: what had begun is closed again, and nothing was there to drain.
-            if stop.worker is not None:
+            if stop.service is not None:
                 raise
 
 
@@ -164,7 +163,7 @@ async def _working(service: Service) -> AsyncGenerator[asyncio.Task[None]]:
     async with asyncio.TaskGroup() as group:
         yield group.create_task(service.run(), name="service")
         if not service.worker.is_stopping:
-            service.worker.drain()
+            service.drain()
 
 
 class _Server(uvicorn.Server):
@@ -180,12 +179,12 @@ class _Stop:
     """What a signal does: the first drains, once there is something to drain; any other ends everything at once."""
 
     whole: asyncio.Task[None]
-    worker: Worker | None = None
+    service: Service | None = None
 
     def __call__(self, _: signal.Signals) -> None:
-        if self.worker is None or self.worker.is_stopping:
+        if self.service is None or self.service.worker.is_stopping:
             log.warning("stopping_at_once")
             self.whole.cancel()
             return
-        log.info("draining", seconds=self.worker.drain_time)
-        self.worker.drain()
+        log.info("draining", seconds=self.service.worker.drain_time)
+        self.service.drain()

@@ -1,6 +1,7 @@
 """Rules that no single block can check for itself, because they need its neighbours or the environment."""
 
 import re
+from urllib.parse import urlsplit
 
 from midwatch.config.agents import SubAgent
 from midwatch.config.chains import Chain, Chat, Stage, StageAgent
@@ -30,6 +31,7 @@ def check_rules(parts: Parts) -> None:
     _check_alert_types(parts)
     _check_alert_masking(parts)
     _check_slack(parts)
+    _check_runbooks(parts)
     for index, told in find_conflicts(parts.system.cost_estimation.promotions):
         path = ("system", "cost_estimation", "promotions", index)
         parts.main.problem(path, f"{dotted(path)}: {told}")
@@ -138,6 +140,19 @@ def _check_user(main: Source, name: str | None, *, path: KeyPath) -> None:
         main.problem(path, f'{dotted(path)}: there is no user "{name}" here')
     elif not may_become(user):
         main.problem(path, f"{dotted(path)}: only root can start programs as another user; leave it out, or write self")
+
+
+def _check_runbooks(parts: Parts) -> None:
+    """Never a problem: an investigation does without a runbook."""
+    token, url = parts.system.github.token_env, parts.system.runbooks.repo_url
+    path = ("system", "runbooks", "repo_url")
+    if url is None:
+        return
+    if urlsplit(url).hostname not in {"github.com", "www.github.com"}:
+        parts.main.warn(path, f"{dotted(path)}: is not a folder on github.com, so no runbooks are listed")
+    elif not parts.environ.get(token):
+        told = "GitHub shows no private runbooks and answers few questions"
+        parts.main.warn(path, f"{dotted(path)}: variable {token} (system.github.token_env) is not set: {told}")
 
 
 def _check_slack(parts: Parts) -> None:

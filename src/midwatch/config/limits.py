@@ -23,5 +23,7 @@ class Limits:
     health_interval: float = 15
     """Between two looks at a tool server."""
     health_check: float = 5
+    chat_slots: int = 5
+    """Questions that one replica answers at once, beside its sessions."""
     takeovers_in_a_row: int = 3
     """Take-overs without progress that fail a session."""

@@ -3,13 +3,15 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator
 
 from midwatch.config.agents import BACKEND, LlmBackend
 from midwatch.config.duration import DurationOrZero
 from midwatch.config.strict import ExactUrl, Name, Strict
 from midwatch.domain.safety import ControlLevel
 from midwatch.domain.tools import ToolKind
+from midwatch.safety.discoveries import check_path
+from midwatch.safety.targets import check_template
 
 OURSELVES = "self"
 """As `run_as`: the child keeps our own user, root included."""
@@ -88,11 +90,26 @@ class Summarization(Strict):
         return choice
 
 
+def _check_template(template: str) -> str:
+    if (flaw := check_template(template)) is not None:
+        raise ValueError(flaw)
+    return template
+
+
+def _check_path(path: str) -> str:
+    if (flaw := check_path(path)) is not None:
+        raise ValueError(flaw)
+    return path
+
+
+Template = Annotated[Name, AfterValidator(_check_template)]
+
+
 class Target(Strict):
     """What a call acts on. May be written as its template alone."""
 
-    target: Name = Field(description="Template over the call's arguments")
-    parent: Name | None = Field(default=None, description="Template of what the target is a part of")
+    target: Template = Field(description="Template over the call's arguments")
+    parent: Template | None = Field(default=None, description="Template of what the target is a part of")
 
 
 def _from_template(value: Any) -> Any:
@@ -109,7 +126,7 @@ class McpServer(Strict):
     targets: dict[Name, Annotated[Target, BeforeValidator(_from_template)]] = Field(
         default_factory=dict, description="Tool glob to what its calls act on; unset: the server as a whole"
     )
-    discovers: dict[Name, Name] = Field(
+    discovers: dict[Name, Annotated[Name, AfterValidator(_check_path)]] = Field(
         default_factory=dict, description="Tool glob to where its results hold the resources they found"
     )
     shared: bool = Field(default=False, description="One session for all investigations of a replica")

@@ -1,7 +1,7 @@
 """The settings of one execution: everything that was said about it, nearest word last."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TypeVar
 
@@ -169,6 +169,11 @@ def resolve_summary(config: Config, chain: Chain) -> ExecutionSettings:
     return _resolve_toolless(config, chain, agent=agent)
 
 
+def resolve_agent_type(config: Config, stage_agent: StageAgent) -> AgentType:
+    """Of an agent that is gone, what the chain says of it."""
+    return _agent_type(config.agents.get(stage_agent.name, Agent()), stage_agent)
+
+
 def resolve_success_policy(config: Config, stage: Stage) -> SuccessPolicy:
     return stage.success_policy or config.defaults.success_policy
 
@@ -180,9 +185,10 @@ def resolve_budgets(config: Config, chain: Chain) -> Budgets:
 
 
 def _resolve_toolless(config: Config, chain: Chain, *, agent: StageAgent) -> ExecutionSettings:
-    """For agents that answer once: they send for nobody."""
+    """For agents that answer once: they look nothing up, send for nobody, and need no form in which to act."""
     agent = agent.model_copy(update={"sub_agents": ()})
-    return resolve_execution(config, chain, stage=Stage(name=agent.name, agents=(agent,)), stage_agent=agent)
+    settings = resolve_execution(config, chain, stage=Stage(name=agent.name, agents=(agent,)), stage_agent=agent)
+    return replace(settings, native_tools=frozenset(), needs_native_tools=False, acts_in_text=False)
 
 
 def _choose_model(config: Config, *, provider: str, backend: LlmBackend | None) -> ModelChoice:

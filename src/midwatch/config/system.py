@@ -29,7 +29,12 @@ class Runbooks(Strict):
     repo_url: WebUrl | None = Field(default=None, repr=False, description="Folder on GitHub that lists the runbooks")
     cache_ttl: Duration = Field(default=timedelta(minutes=1), description="How long a fetched runbook is kept")
     allowed_domains: tuple[Name, ...] = Field(
-        default=("github.com", "raw.githubusercontent.com"), description="Where runbooks may come from"
+        default=("github.com", "raw.githubusercontent.com"),
+        description="Where runbooks may come from: a name or an address, with a port where it is not the usual one",
+    )
+    allow_private: bool = Field(
+        default=False,
+        description="Let the names in allowed_domains lead into private networks and to this machine",
     )
 
 

@@ -13,12 +13,11 @@ _KEYS = (
     "mcp_servers.*.targets",
     "mcp_servers.*.discovers",
     "approvals.*",
-    "*.summarization",
     "*.sub_agents",
     "*.skills",
     "*.required_skills",
 )
-_SWITCHES = ("system.slack.enabled", "*.scoring.enabled", "defaults.memory.enabled", "*.chat.enabled")
+_SWITCHES = ("system.slack.enabled", "*.scoring.enabled", "defaults.memory.enabled")
 _ON = frozenset({"true", "yes", "on", "1"})
 
 

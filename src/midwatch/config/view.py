@@ -65,7 +65,7 @@ def _describe_defaults(config: Config) -> dict[str, Any]:
 
 
 def _describe_system(system: System) -> dict[str, Any]:
-    runbooks = _pick(system.runbooks, ("cache_ttl", "allowed_domains"))
+    runbooks = _pick(system.runbooks, ("cache_ttl", "allowed_domains", "allow_private"))
     return {
         **_pick(system, _SYSTEM),
         "dashboard_url": _describe_url(system.dashboard_url),

@@ -9,6 +9,7 @@ MidwatchError
 │   └── TooLarge          over a limit
 ├── Unavailable           something we depend on failed
 │   ├── StoreUnavailable      the database is gone or restarting
+│   ├── ReplicaStopping       this replica takes nothing new; another does
 │   ├── ModelUnavailable      a model call failed
 │   └── ToolServerUnavailable a tool server cannot be reached
 ├── Misconfigured         the operator must fix it; raised only while loading
@@ -64,6 +65,10 @@ class Unavailable(MidwatchError):
 
 
 class StoreUnavailable(Unavailable):
+    pass
+
+
+class ReplicaStopping(Unavailable):
     pass
 
 

@@ -72,3 +72,4 @@ class EventType(StrEnum):
     EXECUTION_PROGRESS = "execution.progress"
     CALL_PROGRESS = "call.progress"
     INTERACTION_CREATED = "interaction.created"
+    CHAT_CREATED = "chat.created"

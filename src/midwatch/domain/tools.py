@@ -83,7 +83,12 @@ class ToolResult:
     """What came back. A failure is a result with an error code, never an exception."""
 
     content: str
+    """What is read of it."""
     error: str | None = None
+    whole: str | None = field(default=None, repr=False)
+    """All of it, when `content` is only a part."""
+    awaits_summary: bool = False
+    """A model is going to read a summary instead."""
 
     @property
     def is_error(self) -> bool:

@@ -4,7 +4,9 @@ from uuid import UUID
 
 from midwatch.domain.errors import Conflict, NotFound
 from midwatch.domain.tools import CallState
-from midwatch.store.calls import read_call_state, wake_caller
+from midwatch.intake.wake import tell_owner
+from midwatch.store.calls import read_call_state
+from midwatch.store.cancels import add_cancel_request
 from midwatch.store.engine import Store
 
 _OPEN = (CallState.REQUESTED, CallState.STARTED)
@@ -18,4 +20,5 @@ async def cancel_call(store: Store, session_id: UUID, call_id: UUID) -> None:
             raise NotFound("call", call_id)
         if state not in _OPEN:
             raise Conflict(f"the call has ended already: it is {state}")
-        await wake_caller(tx, call_id)
+        await add_cancel_request(tx, session_id, call_id)
+    await tell_owner(store, session_id)

@@ -1,34 +1,58 @@
-"""A person stops a session: at once if nobody runs it, else by telling whoever does."""
+"""A person stops a session, or the answer to a question about it: at once if nobody works on it, else by telling."""
 
-from contextlib import suppress
+from dataclasses import dataclass
 from uuid import UUID
 
-from midwatch.domain.errors import Conflict, NotFound, StoreUnavailable
+from midwatch.domain.errors import Conflict, NotFound
 from midwatch.domain.session import SessionStatus
+from midwatch.intake.wake import tell_owner
+from midwatch.store.chats import ChatCancel, request_chat_cancel
 from midwatch.store.engine import Store
-from midwatch.store.sessions import request_cancel, wake_owner
+from midwatch.store.sessions import CancelRequest, request_cancel
 from midwatch.timeline.announce import announce_status
 from midwatch.timeline.flush import Flusher
 
 
-async def cancel_session(store: Store, flusher: Flusher, session_id: UUID) -> SessionStatus:
-    """The status after the request. Raises NotFound, and Conflict when the session had ended before."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cancellation:
+    status: SessionStatus
+    """Of the session, after the request."""
+    is_chat: bool = False
+    """The session had ended before, and a question about it is what was cancelled."""
+    is_over: bool = False
+    """Nobody was at work, so there is nobody to wait for."""
+
+
+async def cancel_session(store: Store, flusher: Flusher, session_id: UUID) -> Cancellation:
+    """Raises NotFound, and Conflict when the session had ended before and no question about it is open."""
     async with store.begin() as tx:
         request = await request_cancel(tx, session_id)
     if request is None:
         raise NotFound("session", session_id)
-    if request.after.is_terminal and request.seq is None:
+    if not request.before.is_terminal:
+        return await _follow(store, flusher, session_id, request=request)
+    # A transaction of its own: a question locks the lease before the session.
+    async with store.begin() as tx:
+        chat = await request_chat_cancel(tx, session_id)
+    if chat is None:
         raise Conflict(f"the session has ended already: it is {request.before}")
+    return await _follow_chat(store, flusher, session_id, request=request, chat=chat)
+
+
+async def _follow(store: Store, flusher: Flusher, session_id: UUID, *, request: CancelRequest) -> Cancellation:
     if request.seq is not None:
         flusher.advance(session_id, request.seq)
         announce_status(flusher, session_id, request.after)
     if request.after is SessionStatus.CANCELLING:
-        await _wake(store, session_id)
-    return request.after
+        await tell_owner(store, session_id)
+    return Cancellation(status=request.after, is_over=request.after is SessionStatus.CANCELLED)
 
 
-async def _wake(store: Store, session_id: UUID) -> None:
-    """The request is stored: whoever runs the session sees it at the next heartbeat even if the call is lost."""
-    with suppress(StoreUnavailable):
-        async with store.connect() as tx:
-            await wake_owner(tx, session_id)
+async def _follow_chat(
+    store: Store, flusher: Flusher, session_id: UUID, *, request: CancelRequest, chat: ChatCancel
+) -> Cancellation:
+    if chat.seq is None:
+        await tell_owner(store, session_id)
+    else:
+        flusher.advance(session_id, chat.seq)
+    return Cancellation(status=request.after, is_chat=True, is_over=chat.seq is not None)

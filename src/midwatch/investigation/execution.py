@@ -1,32 +1,36 @@
-"""One agent at work: its settings, its workbench and its model opened, its loop run, its outcome stored."""
+"""One agent at work: its settings, its workbench and its model opened, its loop run, its outcome stored.
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+What it is asked to do is the assignment's: an investigation, a synthesis, a summary and an answer in a chat differ in
+their settings and in the words that open the conversation, and run here alike.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, assert_never
 from uuid import UUID
 
+import structlog
+
 from midwatch.agent.budget import Budget
 from midwatch.agent.loop import Agent
+from midwatch.agent.manners import Manner, choose_manner
 from midwatch.agent.outcome import Concluded, Failed, Outcome, TimedOut
-from midwatch.agent.prompts.render import render_investigation, render_system
 from midwatch.agent.purse import Purse
-from midwatch.config import selection as configured
-from midwatch.config.chains import Chain, Stage, StageAgent
-from midwatch.config.defaults import Defaults
-from midwatch.config.resolve import ExecutionSettings, resolve_execution
-from midwatch.domain.errors import ModelUnavailable, NotFound
+from midwatch.config.resolve import ExecutionSettings
+from midwatch.domain.errors import Draining, LeaseLost, ModelUnavailable, NotFound, StoreUnavailable
 from midwatch.domain.messages import Message, SystemMessage, UserMessage
-from midwatch.domain.runbook import without_query
-from midwatch.domain.selection import McpSelection
-from midwatch.domain.session import WorkStatus
+from midwatch.domain.session import StageType, WorkStatus
 from midwatch.domain.timeline import Phase
 from midwatch.investigation.means import Means
 from midwatch.investigation.models import open_ladder
-from midwatch.investigation.resume import settle_open_calls
+from midwatch.investigation.results import build_summarizer, portion_results
+from midwatch.investigation.resume import settle_open_calls, show_cut_as
 from midwatch.kit.ids import new_id
 from midwatch.llm.ladder import Ladder
-from midwatch.masking.mask import compile_mask, mask_result
+from midwatch.store.cancels import lock_execution
 from midwatch.store.driver import Tx
 from midwatch.store.journal import Batch, commit_batch
 from midwatch.store.runs import (
@@ -35,17 +39,36 @@ from midwatch.store.runs import (
     StoredExecution,
     begin_execution,
     finish_execution,
+    keep_execution,
     load_conversation,
 )
 from midwatch.store.sessions import add_warnings
-from midwatch.timeline.announce import announce_execution
+from midwatch.timeline.announce import ExecutionPlace, announce_execution
+from midwatch.timeline.entries import add_streamed
 from midwatch.timeline.record import ExecutionRecorder
 from midwatch.timeline.run import RunLog
+from midwatch.tools.inflight import CallCancelled
+from midwatch.tools.results.shelf import StoredShelf
 from midwatch.tools.workbench import Workbench, open_workbench
 
-_AGENT_INDEX = 1
-"""Counted from one, as stages are."""
 _NO_CONVERSATION = Conversation(messages=(), open_calls=(), next_sequence=0, last_text_id=None)
+_UNKNOWN = "unknown"
+"""The provider and the model of an execution that ended before either was chosen."""
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstWords:
+    """What opens a conversation."""
+
+    system: str
+    user: str
+    warnings: tuple[str, ...] = ()
+    """What a reader of the session should know about them."""
+
+
+Opening = Callable[[ExecutionSettings, Workbench], Awaitable[FirstWords]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,18 +76,20 @@ class Assignment:
     """What one agent is to do."""
 
     stage_id: UUID
-    chain: Chain
-    stage: Stage
-    agent: StageAgent
-    alert_type: str
-    alert_data: str
-    runbook_url: str | None
-    selection: McpSelection | None
-    """The servers to use instead of the configured ones."""
-    earlier: Sequence[tuple[str, str]]
+    stage_type: StageType
+    agent_name: str
+    """As shown; several agents of a stage may share one entry of the configuration."""
+    resolve: Callable[[], ExecutionSettings]
+    """Raises NotFound when the configuration no longer has what a chain names."""
+    opening: Opening
+    """Asked once, by whoever begins; a run that resumes has the conversation."""
     purse: Purse
-    before: StoredExecution | None
+    before: StoredExecution | None = None
     """The execution as an earlier owner left it."""
+    agent_index: int = 1
+    """Counted from one, as stages are."""
+    seconds: float | None = None
+    """It has no more time than this; None: only the session's own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,22 +100,51 @@ class ExecutionEnding:
     text_id: UUID | None = None
 
 
+_CANCELLED = ExecutionEnding(status=WorkStatus.CANCELLED, error="cancelled by a person")
+
+
 async def run_execution(assignment: Assignment, *, means: Means, run: RunLog) -> ExecutionEnding:
+    """Whatever goes wrong with one agent is its own end, and never that of its neighbours.
+
+    Only what ends the whole run is raised: LeaseLost, Draining, StoreUnavailable.
+    """
     before = assignment.before
     if before is not None and before.status.is_terminal:
         return ExecutionEnding(
             status=before.status, error=before.error_message, text=before.final_text, text_id=before.final_text_id
         )
+    execution = _name_execution(assignment)
     try:
-        settings = resolve_execution(
-            means.config,
-            assignment.chain,
-            stage=assignment.stage,
-            stage_agent=assignment.agent,
-            selection=_selection(assignment),
-        )
+        return await _run(assignment, execution, means=means, run=run)
+    except (LeaseLost, Draining, StoreUnavailable):
+        raise
+    except Exception as error:
+        # The boundary of one agent. The text of an unforeseen error may hold anything, so only its class is stored.
+        log.exception("agent_crashed", agent=assignment.agent_name)
+        told = f"internal error ({type(error).__name__})"
+        return await end_execution(execution, ExecutionEnding(status=WorkStatus.FAILED, error=told), run=run)
+
+
+def _name_execution(assignment: Assignment) -> NewExecution:
+    before = assignment.before
+    return NewExecution(
+        execution_id=new_id() if before is None else before.execution_id,
+        stage_id=assignment.stage_id,
+        agent_name=assignment.agent_name,
+        agent_index=assignment.agent_index,
+        llm_provider=_UNKNOWN,
+        llm_backend=None,
+        model_name=_UNKNOWN,
+    )
+
+
+async def _run(assignment: Assignment, execution: NewExecution, *, means: Means, run: RunLog) -> ExecutionEnding:
+    before = assignment.before
+    try:
+        settings = assignment.resolve()
     except NotFound as error:
-        return ExecutionEnding(status=WorkStatus.FAILED, error=f"the configuration has changed: {error.message}")
+        changed = f"the configuration has changed: {error.message}"
+        return await end_execution(execution, ExecutionEnding(status=WorkStatus.FAILED, error=changed), run=run)
     try:
         ladder = await open_ladder(
             settings,
@@ -99,143 +153,242 @@ async def run_execution(assignment: Assignment, *, means: Means, run: RunLog) ->
             start=None if before is None else before.llm_provider,
         )
     except ModelUnavailable as error:
-        return ExecutionEnding(status=WorkStatus.FAILED, error=f"provider {settings.provider_name}: {error}")
-    recorder, conversation = await _open_recorder(assignment, settings, ladder=ladder, run=run, means=means)
-    announce_execution(run.flusher, recorder.place, agent_index=_AGENT_INDEX, status=WorkStatus.ACTIVE)
-    return await _work(assignment, settings, ladder=ladder, recorder=recorder, conversation=conversation, means=means)
+        closed = f"provider {settings.provider_name}: {error}"
+        execution = replace(execution, llm_provider=settings.provider_name, model_name=settings.provider.model)
+        return await end_execution(execution, ExecutionEnding(status=WorkStatus.FAILED, error=closed), run=run)
+    execution = replace(
+        execution,
+        llm_provider=ladder.current.provider,
+        llm_backend=ladder.backend,
+        model_name=ladder.current.name,
+    )
+    recorder, conversation = await _open_recorder(assignment, execution, run=run, means=means)
+    announce_execution(run.flusher, recorder.place, agent_index=execution.agent_index, status=WorkStatus.ACTIVE)
+    work = _Work(assignment=assignment, settings=settings, ladder=ladder, recorder=recorder, means=means)
+    async with AsyncExitStack() as tools:
+        outcome = await work.attempt(conversation, tools)
+        # Stored while the tools are still open: nobody waits for a server's farewell to read the analysis.
+        if isinstance(outcome, ExecutionEnding):
+            return await end_execution(execution, outcome, run=run)
+        return await work.store_outcome(outcome)
 
 
-def _selection(assignment: Assignment) -> configured.McpSelection | None:
-    """As the resolver takes it: the alert's own words, in the shape of the wire."""
-    chosen = assignment.selection
-    return None if chosen is None else configured.McpSelection.model_validate(chosen.as_json())
+async def end_execution(execution: NewExecution, ending: ExecutionEnding, *, run: RunLog) -> ExecutionEnding:
+    """Ends one without a conclusion, whether it had begun or not. What its model was saying is told to be over."""
+    # Made once: tried again after a lost answer, the same rows are found to be there.
+    batch = Batch(outbound=run.take_unanswered(stage_id=execution.stage_id, execution_id=execution.execution_id))
+    for stream in run.flusher.cut_streams(run.session_id, execution_id=execution.execution_id):
+        add_streamed(
+            batch,
+            stream.event_type,
+            "".join(stream.parts),
+            event_id=stream.event_id,
+            status=show_cut_as(ending.status),
+        )
+
+    async def write(tx: Tx) -> int:
+        nonlocal ending
+        await keep_execution(tx, fence=run.fence, execution=execution)
+        if await lock_execution(tx, run.session_id, execution.execution_id):
+            ending = _CANCELLED
+        await commit_batch(
+            tx,
+            run.fence,
+            batch,
+            stage_id=execution.stage_id,
+            execution_id=execution.execution_id,
+            progressed=False,
+        )
+        return await finish_execution(
+            tx, run.fence, execution.execution_id, status=ending.status, error=ending.error, final_text_id=None
+        )
+
+    await run.transact(write)
+    place = ExecutionPlace(session_id=run.session_id, stage_id=execution.stage_id, execution_id=execution.execution_id)
+    announce_execution(run.flusher, place, agent_index=execution.agent_index, status=ending.status, error=ending.error)
+    return ending
 
 
 async def _open_recorder(
-    assignment: Assignment, settings: ExecutionSettings, *, ladder: Ladder, run: RunLog, means: Means
+    assignment: Assignment, execution: NewExecution, *, run: RunLog, means: Means
 ) -> tuple[ExecutionRecorder, Conversation]:
-    before, conversation = assignment.before, _NO_CONVERSATION
-    if before is None:
-        execution = NewExecution(
-            execution_id=new_id(),
-            stage_id=assignment.stage_id,
-            agent_name=settings.agent,
-            agent_index=_AGENT_INDEX,
-            llm_provider=ladder.current.provider,
-            llm_backend=ladder.backend,
-            model_name=ladder.current.name,
-        )
+    conversation = _NO_CONVERSATION
+    if assignment.before is None:
         await run.transact(partial(begin_execution, fence=run.fence, execution=execution))
-        execution_id = execution.execution_id
     else:
-        execution_id = before.execution_id
         async with means.store.connect() as tx:
-            conversation = await load_conversation(tx, run.session_id, execution_id)
+            conversation = await load_conversation(tx, run.session_id, execution.execution_id)
     recorder = ExecutionRecorder(
         run=run,
-        stage_id=assignment.stage_id,
-        execution_id=execution_id,
+        stage_id=execution.stage_id,
+        execution_id=execution.execution_id,
         next_sequence=conversation.next_sequence,
         last_text_id=conversation.last_text_id,
     )
     return recorder, conversation
 
 
-async def _work(
-    assignment: Assignment,
-    settings: ExecutionSettings,
-    *,
-    ladder: Ladder,
-    recorder: ExecutionRecorder,
-    conversation: Conversation,
-    means: Means,
-) -> ExecutionEnding:
-    config = means.config
-    async with open_workbench(
-        servers={name: config.mcp_servers[name] for name in settings.servers},
-        safety=config.safety.model_copy(update={"control_level": settings.control_level}),
-        journal=recorder,
-        environment=means.environ,
-        secret_names=means.secret_names,
-        chosen=settings.tool_filters,
-        refuse_proven_writes=config.tarsy and not config.safety_mode_explicit,
-        pins=means.pins,
-        calls=means.calls,
-        scopes=means.scopes,
-        execution_id=str(recorder.execution_id),
-        call_timeout=means.limits.tool_call,
-        init_timeout=means.limits.mcp_init,
-    ) as workbench:
-        messages = list(conversation.messages) or await _open_conversation(
-            assignment, settings, workbench=workbench, recorder=recorder, means=means
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Work:
+    """An execution that has begun."""
+
+    assignment: Assignment
+    settings: ExecutionSettings
+    ladder: Ladder
+    recorder: ExecutionRecorder
+    means: Means
+    messages: list[Message] = field(default_factory=list[Message])
+    """The conversation; whoever sums up a result for the agent looks at it too."""
+
+    @property
+    def manner(self) -> Manner:
+        return choose_manner(self.assignment.stage_type, self.settings.agent_type)
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        return () if self.manner.answers_once else self.settings.servers
+
+    async def attempt(self, conversation: Conversation, tools: AsyncExitStack) -> Outcome | ExecutionEnding:
+        """What came of it, or the end that a person or the clock put to it. Storing either is nobody's to cut short."""
+        seconds = self.assignment.seconds
+        limit = asyncio.timeout(seconds)
+        try:
+            async with limit, self.means.calls.cancellable(self.recorder.execution_id):
+                workbench = await tools.enter_async_context(self._open_workbench())
+                return await self._investigate(workbench, conversation)
+        except CallCancelled:
+            return _CANCELLED
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            return ExecutionEnding(status=WorkStatus.TIMED_OUT, error=f"not done within {seconds:.0f} s")
+
+    def _open_workbench(self) -> AbstractAsyncContextManager[Workbench]:
+        means, settings = self.means, self.settings
+        config = means.config
+        return open_workbench(
+            servers={name: config.mcp_servers[name] for name in self.servers},
+            safety=config.safety.model_copy(update={"control_level": settings.control_level}),
+            journal=self.recorder,
+            environment=means.environ,
+            secret_names=means.secret_names,
+            chosen=settings.tool_filters,
+            refuse_proven_writes=config.tarsy and not config.safety_mode_explicit,
+            pins=means.pins,
+            calls=means.calls,
+            scopes=means.scopes,
+            portions=portion_results(settings, window=self.ladder.window),
+            digest=build_summarizer(
+                settings,
+                recorder=self.recorder,
+                means=means,
+                budget=_budget(settings, means),
+                purse=self.assignment.purse,
+                messages=self.messages,
+            ),
+            shelf=StoredShelf(means.store, self.recorder.run.session_id),
+            execution_id=str(self.recorder.execution_id),
+            call_timeout=means.limits.tool_call,
+            init_timeout=means.limits.mcp_init,
         )
-        tools = await workbench.gate.list_tools()
-        means.sightings.note_unavailable(workbench.unavailable)
-        means.sightings.note_opened(
-            [name for name in settings.servers if name not in workbench.unavailable],
-            tools,
-            all_tools=assignment.selection is None,
-        )
-        await _warn_of_changes(workbench, recorder)
-        open_calls, unknown = await settle_open_calls(recorder, conversation.open_calls)
+
+    async def _investigate(self, workbench: Workbench, conversation: Conversation) -> Outcome:
+        messages = self.messages
+        messages += list(conversation.messages) or await self._open_conversation(workbench)
+        await self._note_tools(workbench)
+        open_calls, answers = await settle_open_calls(self.recorder, conversation.open_calls, digest=workbench.digest)
+        messages += answers
+        before = self.assignment.before
         agent = Agent(
-            name=settings.agent,
-            ladder=ladder,
+            name=self.assignment.agent_name,
+            ladder=self.ladder,
             tools=workbench.gate,
-            journal=recorder,
-            budget=_budget(settings, means),
-            purse=assignment.purse,
-            messages=[*messages, *unknown],
-            switches=0 if assignment.before is None else assignment.before.switches,
+            journal=self.recorder,
+            budget=_budget(self.settings, self.means),
+            purse=self.assignment.purse,
+            messages=messages,
+            manner=self.manner,
+            offer_results=workbench.shelf.offer,
+            switches=0 if before is None else before.switches,
         )
-        # Stored while the tools are still open: nobody waits for a server's farewell to read the analysis.
-        return await _store_outcome(await agent.investigate(open_calls), recorder)
+        return await agent.investigate(open_calls)
+
+    async def _open_conversation(self, workbench: Workbench) -> list[Message]:
+        words = await self.assignment.opening(self.settings, workbench)
+        name = self.assignment.agent_name
+        missing = [f"agent {name} worked without {reason}" for reason in workbench.unavailable.values()]
+        if warnings := [*missing, *words.warnings]:
+            await self._warn(warnings)
+        await self.recorder.commit_opening(system=words.system, user=words.user)
+        return [SystemMessage(text=words.system), UserMessage(text=words.user)]
+
+    async def _note_tools(self, workbench: Workbench) -> None:
+        """What was seen of the servers, for whoever watches over them."""
+        sightings = self.means.sightings
+        tools = await workbench.gate.list_tools()
+        sightings.note_unavailable(workbench.unavailable)
+        sightings.note_opened(
+            [name for name in self.servers if name not in workbench.unavailable],
+            tools,
+            all_tools=not self.settings.tool_filters,
+        )
+        if workbench.gate.changed:
+            changed = "is not what it was when it was vouched for; it counts as a write until it is accepted anew"
+            await self._warn([f"tool {name} {changed}" for name in sorted(workbench.gate.changed)])
+
+    async def _warn(self, warnings: list[str]) -> None:
+        run = self.recorder.run
+        await run.transact(partial(add_warnings, fence=run.fence, warnings=warnings))
+
+    async def store_outcome(self, outcome: Outcome) -> ExecutionEnding:
+        recorder = self.recorder
+        ending = _end_as(outcome, recorder)
+        # Made once: tried again after a lost answer, the same rows are found to be there.
+        conclusion = _conclusion(outcome, recorder) if isinstance(outcome, Concluded) else None
+
+        async def write(tx: Tx) -> int:
+            nonlocal ending
+            if await lock_execution(tx, recorder.run.session_id, recorder.execution_id):
+                ending = _CANCELLED
+            elif conclusion is not None:
+                await commit_batch(
+                    tx,
+                    recorder.run.fence,
+                    conclusion,
+                    stage_id=recorder.stage_id,
+                    execution_id=recorder.execution_id,
+                )
+            return await finish_execution(
+                tx,
+                recorder.run.fence,
+                recorder.execution_id,
+                status=ending.status,
+                error=ending.error,
+                final_text_id=ending.text_id,
+            )
+
+        recorder.show_phase(Phase.FINALIZING, "Storing the outcome")
+        await recorder.run.transact(write)
+        announce_execution(
+            recorder.run.flusher,
+            recorder.place,
+            agent_index=self.assignment.agent_index,
+            status=ending.status,
+            error=ending.error,
+        )
+        return ending
 
 
-async def _open_conversation(
-    assignment: Assignment,
-    settings: ExecutionSettings,
-    *,
-    workbench: Workbench,
-    recorder: ExecutionRecorder,
-    means: Means,
-) -> list[Message]:
-    system = render_system(
-        agent=settings.agent,
-        instructions=settings.server_instructions,
-        unavailable=workbench.unavailable,
-        custom_instructions=settings.custom_instructions,
-        budget=assignment.purse.describe_left(),
-    )
-    user = render_investigation(
-        alert_type=assignment.alert_type,
-        alert_data=assignment.alert_data,
-        runbook=_read_runbook(means.config.defaults),
-        runbook_url=assignment.runbook_url and without_query(assignment.runbook_url),
-        earlier=assignment.earlier,
-    )
-    if workbench.unavailable:
-        warnings = [f"agent {settings.agent} worked without {reason}" for reason in workbench.unavailable.values()]
-        await recorder.run.transact(partial(add_warnings, fence=recorder.run.fence, warnings=warnings))
-    await recorder.commit_opening(system=system, user=user)
-    return [SystemMessage(text=system), UserMessage(text=user)]
-
-
-async def _warn_of_changes(workbench: Workbench, recorder: ExecutionRecorder) -> None:
-    if workbench.gate.changed:
-        warnings = [
-            f"tool {name} is not what it was when it was vouched for; it counts as a write until it is accepted anew"
-            for name in sorted(workbench.gate.changed)
-        ]
-        await recorder.run.transact(partial(add_warnings, fence=recorder.run.fence, warnings=warnings))
-
-
-def _read_runbook(defaults: Defaults) -> str:
-    """Masked as alerts are: people paste what works."""
-    masking = defaults.alert_masking
-    if not masking.enabled:
-        return defaults.runbook
-    return mask_result(compile_mask(groups=[masking.pattern_group]), defaults.runbook)
+def _end_as(outcome: Outcome, recorder: ExecutionRecorder) -> ExecutionEnding:
+    match outcome:
+        case Concluded(text=text):
+            return ExecutionEnding(status=WorkStatus.COMPLETED, text=text, text_id=recorder.last_text_id)
+        case Failed(error=error):
+            return ExecutionEnding(status=WorkStatus.FAILED, error=error)
+        case TimedOut(error=error):
+            return ExecutionEnding(status=WorkStatus.TIMED_OUT, error=error)
+        case _ as never:
+            assert_never(never)
 
 
 def _budget(settings: ExecutionSettings, means: Means) -> Budget:
@@ -248,46 +401,6 @@ def _budget(settings: ExecutionSettings, means: Means) -> Budget:
         iteration=limits.iteration,
         failures_in_a_row=limits.timeouts_in_a_row,
     )
-
-
-async def _store_outcome(outcome: Outcome, recorder: ExecutionRecorder) -> ExecutionEnding:
-    match outcome:
-        case Concluded(text=text):
-            ending = ExecutionEnding(status=WorkStatus.COMPLETED, text=text, text_id=recorder.last_text_id)
-        case Failed(error=error):
-            ending = ExecutionEnding(status=WorkStatus.FAILED, error=error)
-        case TimedOut(error=error):
-            ending = ExecutionEnding(status=WorkStatus.TIMED_OUT, error=error)
-        case _ as never:
-            assert_never(never)
-
-    # Made once: tried again after a lost answer, the same rows are found to be there.
-    conclusion = _conclusion(outcome, recorder) if isinstance(outcome, Concluded) else None
-
-    async def write(tx: Tx) -> int:
-        if conclusion is not None:
-            await commit_batch(
-                tx,
-                recorder.run.fence,
-                conclusion,
-                stage_id=recorder.stage_id,
-                execution_id=recorder.execution_id,
-            )
-        return await finish_execution(
-            tx,
-            recorder.run.fence,
-            recorder.execution_id,
-            status=ending.status,
-            error=ending.error,
-            final_text_id=ending.text_id,
-        )
-
-    recorder.show_phase(Phase.FINALIZING, "Storing the outcome")
-    await recorder.run.transact(write)
-    announce_execution(
-        recorder.run.flusher, recorder.place, agent_index=_AGENT_INDEX, status=ending.status, error=ending.error
-    )
-    return ending
 
 
 def _conclusion(outcome: Concluded, recorder: ExecutionRecorder) -> Batch:

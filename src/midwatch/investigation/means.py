@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from midwatch.config.limits import Limits
 from midwatch.config.load import Config
 from midwatch.kit.owned import OwnedTasks
+from midwatch.knowledge.runbooks import Runbooks
 from midwatch.llm.gateway import Gateway
 from midwatch.llm.prices import Prices
 from midwatch.store.engine import Store
@@ -34,3 +35,4 @@ class Means:
     calls: CallsInFlight = field(default_factory=CallsInFlight)
     scopes: Scopes = field(default_factory=Scopes)
     """Tool servers that stay open when an execution is over."""
+    runbooks: Runbooks = field(default_factory=Runbooks)

@@ -1,6 +1,6 @@
 """The models of one execution: the one that was chosen, and those that stand in for it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from midwatch.config.llm import GoogleProvider
@@ -19,8 +19,13 @@ async def open_ladder(settings: ExecutionSettings, *, gateway: Gateway, prices: 
     await prices.prepare(choice.provider for choice in choices)
     rungs = [_rung(choice, settings, gateway=gateway, prices=prices) for choice in choices]
     begin = next((place for place, rung in enumerate(rungs) if rung.provider == start), 0)
+    return open_first(rungs[begin:])
+
+
+def open_first(rungs: Sequence[Rung]) -> Ladder:
+    """On the first that can be opened; the rest stand in for it. Raises ModelUnavailable when none can."""
     first: ModelUnavailable | None = None
-    for place, rung in enumerate(rungs[begin:], start=begin):
+    for place, rung in enumerate(rungs):
         try:
             model = rung.open()
         except ModelUnavailable as error:
@@ -32,7 +37,7 @@ async def open_ladder(settings: ExecutionSettings, *, gateway: Gateway, prices: 
                 window=rung.window,
                 price=rung.price,
                 unpriced=rung.unpriced,
-                standbys=rungs[place + 1 :],
+                standbys=list(rungs[place + 1 :]),
             )
     assert first is not None  # noqa: S101 -- there is at least the chosen one, and it could not be opened
     raise first

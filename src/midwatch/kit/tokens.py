@@ -5,3 +5,8 @@ _CHARACTERS_PER_TOKEN = 4
 
 def estimate_tokens(text: str) -> int:
     return -(-len(text) // _CHARACTERS_PER_TOKEN)
+
+
+def fill_tokens(tokens: int) -> int:
+    """How many characters are likely to be so many tokens."""
+    return tokens * _CHARACTERS_PER_TOKEN

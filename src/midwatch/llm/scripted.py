@@ -3,6 +3,7 @@
 The conversation alone decides which turn is played, so a run that is resumed goes on at the right one.
 """
 
+import re
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,6 +13,7 @@ from typing import Any, Protocol, final
 import yaml
 from pydantic import Field, ValidationError, model_validator
 
+from midwatch.config.builtins import SUMMARY_AGENT, SYNTHESIS_AGENT
 from midwatch.config.strict import Strict
 from midwatch.domain.errors import Misconfigured, ModelUnavailable
 from midwatch.domain.messages import AssistantMessage, Usage
@@ -19,6 +21,7 @@ from midwatch.kit import json
 from midwatch.llm.model import CallChunk, Chunk, ModelRequest, TextChunk, ThinkingChunk, UsageChunk
 
 _CHUNK_SIZE = 32
+_REPLICA = re.compile(r"-\d+\Z")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +50,8 @@ Step = ScriptedTurn | Callable[[ModelRequest], ScriptedTurn]
 Turns = Sequence[Step] | Mapping[str, Sequence[Step]]
 
 THE_END = ScriptedTurn(text="The script has ended.")
+_PARTS_OF_THEIR_OWN = frozenset({SYNTHESIS_AGENT, SUMMARY_AGENT})
+"""A list of turns is for those who investigate: these are asked something else, and need to be named."""
 
 
 class ScriptedModelFactory(Protocol):
@@ -76,7 +81,14 @@ def count_turns(request: ModelRequest) -> int:
 
 
 def choose_step(turns: Turns, *, part: str, number: int) -> Step:
-    steps = turns.get(part, ()) if isinstance(turns, Mapping) else turns
+    """A replica plays the part that bears its number, else the one of the agent it is a replica of."""
+    if isinstance(turns, Mapping):
+        steps = turns.get(part, turns.get(_REPLICA.sub("", part)))
+    else:
+        steps = None if part in _PARTS_OF_THEIR_OWN else turns
+    if steps is None:
+        missing = ModelUnavailable(f"the script has no part for {part}", code="invalid_request", retryable=False)
+        return ScriptedTurn(error=missing)
     return steps[number] if number < len(steps) else THE_END
 
 

@@ -1,22 +1,30 @@
-"""Hides secrets in text. A result that cannot be masked is withheld whole; an alert loses only the rule that failed."""
+"""Hides secrets in text. A result that cannot be masked is withheld whole; an alert loses only the rule that failed.
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+One pass over small windows tells which rules may have something to do where; only those look, and only there. What
+they find is hidden at once, and the changed lines are looked at again: one placeholder may lay bare the next secret.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from typing import Protocol
 
 from midwatch.kit.json import clean_text
-from midwatch.masking.kubernetes import GATE, PLACEHOLDER, hide_secret_data
-from midwatch.masking.patterns import DEFAULT_GROUP, GROUPS, KUBERNETES_SECRET, PATTERNS, UNMISTAKABLE
+from midwatch.masking.edits import Found, apply_found, fit_found, merge_found
+from midwatch.masking.patterns import DEFAULT_GROUP, GROUPS, PATTERNS, STRUCTURES, UNMISTAKABLE, build_rule
 from midwatch.masking.regex import Regex, RegexSet, explain_refusal
-from midwatch.masking.rule import Rule, hiding, replacing
+from midwatch.masking.rule import Edit, Rule, replacing
+from midwatch.masking.windows import Window, cut_around, cut_windows
 
 WITHHELD = "[REDACTED: data masking failure, the whole text was withheld]"
 """What is left of a result that could not be masked."""
 
 
-_MOST_ROUNDS = 5
+_MOST_ROUNDS = 8
+
+Look = Callable[[Rule, bytes, Sequence[Window]], Iterable[Edit]]
+Observe = Callable[[bytes, Sequence[Found]], None]
 
 
 class Mask(Protocol):
@@ -44,39 +52,54 @@ class Occurrence(Protocol):
     def hits(self, data: bytes) -> Sequence[int] | None: ...
 
 
+def _look(rule: Rule, data: bytes, windows: Sequence[Window]) -> Iterable[Edit]:
+    return rule.find(data, windows)
+
+
+def _ignore(data: bytes, found: Sequence[Found]) -> None:
+    """Nobody asks what was found."""
+
+
 @dataclass(frozen=True, slots=True)
 class RuleMask:
     rules: Sequence[Rule]
     occurrence: Occurrence
     """Tells in one pass which rules have something to do."""
+    last: Sequence[Rule] = ()
+    """The operator's: applied once, in order, to what the others have left."""
 
     def __call__(self, text: str) -> str:
-        return self.rewrite(text, lambda rule, data: rule.apply(data))
+        return self.rewrite(text)
 
-    def rewrite(self, text: str, apply: Callable[[Rule, bytes], bytes]) -> str:
-        data = _encode(text)
-        rules = self._rules_for(data)
-        if not rules:
-            return text
+    def rewrite(self, text: str, *, look: Look = _look, observe: Observe = _ignore) -> str:
+        data = before = _encode(text)
+        windows: Iterable[Window] = cut_windows(data)
         for _ in range(_MOST_ROUNDS):
-            before = data
-            data = _apply_all(rules, data, apply=apply, repeats=True)
-            if data == before:
+            found = fit_found(data, merge_found(self._find(data, windows, look)))
+            if not found:
                 break
-            rules = self._rules_for(data)
-        return _apply_all(rules, data, apply=apply, repeats=False).decode()
+            observe(data, found)
+            data, places = apply_found(data, found)
+            windows = cut_around(data, places)
+        for rule in self.last:
+            found = merge_found(_find_with(rule, data, [Window(0, len(data), len(data))], look))
+            observe(data, found)
+            data, _ = apply_found(data, found)
+        return text if data is before else data.decode()
 
-    def _rules_for(self, data: bytes) -> Sequence[Rule]:
-        """The rules that have something to do; all of them when that cannot be told."""
-        hits = self.occurrence.hits(data)
-        return self.rules if hits is None else [self.rules[index] for index in hits]
+    def _find(self, data: bytes, windows: Iterable[Window], look: Look) -> Iterator[Found]:
+        where: dict[int, list[Window]] = {}
+        everywhere = range(len(self.rules))
+        for window in windows:
+            hits = self.occurrence.hits(data[window.start : window.stop])
+            for index in everywhere if hits is None else hits:
+                where.setdefault(index, []).append(window)
+        for index in sorted(where):
+            yield from _find_with(self.rules[index], data, where[index], look)
 
 
-def _apply_all(rules: Sequence[Rule], data: bytes, *, apply: Callable[[Rule, bytes], bytes], repeats: bool) -> bytes:
-    for rule in rules:
-        if rule.repeats is repeats:
-            data = apply(rule, data)
-    return data
+def _find_with(rule: Rule, data: bytes, windows: Sequence[Window], look: Look) -> Iterator[Found]:
+    return (Found(start, stop, rule, replacement) for (start, stop), replacement in look(rule, data, windows))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +117,7 @@ def compile_mask(
     Raises KeyError for an unknown name and RegexError for a custom pattern that RE2 refuses.
     """
     names = {*chain.from_iterable(GROUPS[group] for group in groups), *patterns} or set(GROUPS[DEFAULT_GROUP])
-    unknown = names - PATTERNS.keys() - {KUBERNETES_SECRET}
+    unknown = names - PATTERNS.keys() - STRUCTURES.keys()
     if unknown:
         raise KeyError(min(unknown))
     return _compile(frozenset(names | set(UNMISTAKABLE)), tuple(custom))
@@ -103,8 +126,9 @@ def compile_mask(
 @lru_cache(maxsize=64)
 def _compile(names: frozenset[str], custom: tuple[CustomRule, ...]) -> RuleMask:
     """Kept, because every execution asks for the same few masks."""
-    rules = [*_built_in(names), *_custom(custom)]
-    return RuleMask(rules, RegexSet([rule.gate for rule in rules]))
+    rules = [build_rule(name) for name in (*STRUCTURES, *PATTERNS) if name in names]
+    last = [replacing(rule.name, rule.pattern, replacement=rule.replacement) for rule in custom]
+    return RuleMask(rules, RegexSet([rule.gate for rule in rules]), last)
 
 
 def check_pattern(pattern: str) -> str | None:
@@ -122,31 +146,32 @@ def mask_result(mask: Mask, text: str) -> str:
         return WITHHELD
 
 
+def mask_shown(text: str) -> str:
+    """What a model wrote, for whoever reads along: names and addresses stay. Never raises."""
+    return mask_result(compile_mask(groups=("secrets",)), text)
+
+
 def mask_alert(mask: RuleMask, text: str) -> MaskedAlert:
     """Never raises: a rule that fails is skipped and named, the others apply."""
     skipped: dict[str, None] = {}
 
-    def apply_or_skip(rule: Rule, data: bytes) -> bytes:
+    def look_or_skip(rule: Rule, data: bytes, windows: Sequence[Window]) -> Sequence[Edit]:
         try:
-            return rule.apply(data).decode().encode()
+            edits = list(rule.find(data, windows))
+            _check_whole(data, edits)
         except Exception:  # noqa: BLE001  # one bad pattern must not lose the alert
             skipped[rule.name] = None
-            return data
+            return ()
+        return edits
 
-    return MaskedAlert(text=mask.rewrite(text, apply_or_skip), skipped=tuple(skipped))
-
-
-def _built_in(names: Collection[str]) -> Iterable[Rule]:
-    if KUBERNETES_SECRET in names:
-        yield Rule(name=KUBERNETES_SECRET, gate=GATE, apply=hide_secret_data, placeholder=PLACEHOLDER)
-    for name, pattern in PATTERNS.items():
-        if name in names:
-            yield hiding(name, pattern)
+    return MaskedAlert(text=mask.rewrite(text, look=look_or_skip), skipped=tuple(skipped))
 
 
-def _custom(rules: Sequence[CustomRule]) -> Iterable[Rule]:
-    for rule in rules:
-        yield replacing(rule.name, rule.pattern, replacement=rule.replacement)
+def _check_whole(data: bytes, edits: Iterable[Edit]) -> None:
+    """Raises UnicodeDecodeError when an edit would tear a character apart."""
+    for (start, stop), replacement in edits:
+        data[start:stop].decode()
+        replacement.decode()
 
 
 def _encode(text: str) -> bytes:

@@ -1,7 +1,7 @@
 """The only place that touches google-re2, which ships no types: linear-time regular expressions over UTF-8 bytes."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import re2  # pyright: ignore[reportMissingTypeStubs]  # there are none; this module is the typed face of it
 
@@ -13,30 +13,27 @@ _LONGEST_REASON = 300
 RegexError: type[Exception] = _re2.error
 
 
-class Match(Protocol):
-    def span(self, group: int = 0) -> tuple[int, int]:
-        """(-1, -1) for a group that took no part."""
-        ...
+Spans = Sequence[tuple[int, int]]
+"""Where a match is, then where its groups are: (-1, -1) for one that took no part."""
 
 
 class Regex:
     """One compiled pattern. Raises RegexError when RE2 refuses it."""
 
-    __slots__ = ("_compiled",)
+    __slots__ = ("_compiled", "groups", "named_groups")
 
     def __init__(self, pattern: str) -> None:
         self._compiled: Any = _re2.compile(pattern, _options(_PATTERN_MEMORY))
+        self.groups: int = self._compiled.groups
+        self.named_groups: Mapping[str, int] = self._compiled.groupindex
 
-    @property
-    def groups(self) -> int:
-        return self._compiled.groups
+    def find(self, data: bytes, start: int = 0, stop: int | None = None) -> Iterator[Spans]:
+        """Matches that lie between start and stop. Whether a word or a line begins there is told by what is before."""
+        for match in self._compiled.finditer(data, start, stop):
+            yield match._spans  # noqa: SLF001  # asking for its groups one by one takes longer than finding it
 
-    @property
-    def named_groups(self) -> Mapping[str, int]:
-        return self._compiled.groupindex
-
-    def find(self, data: bytes) -> Iterator[Match]:
-        return self._compiled.finditer(data)
+    def find_first(self, data: bytes, start: int = 0, stop: int | None = None) -> Spans | None:
+        return next(self.find(data, start, stop), None)
 
 
 class RegexSet:
@@ -56,9 +53,9 @@ class RegexSet:
     def hits(self, data: bytes) -> Sequence[int] | None:
         """Indexes of the patterns that occur, in order; None when the set could not tell."""
         found: list[int] = self._set.Match(data) or []
-        if self._sentinel not in found:
-            return None
-        return sorted(index for index in found if index != self._sentinel)
+        found.sort()
+        # It was added last.
+        return None if not found or found.pop() != self._sentinel else found
 
 
 def explain_refusal(pattern: str) -> str | None:

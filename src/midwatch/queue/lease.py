@@ -1,7 +1,7 @@
 """Holding a session: heartbeats while it runs, and an end to the run the moment the lease may be lost."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum, auto
@@ -45,6 +45,8 @@ class Lease:
     renewed_at: float
     """When the last successful renewal was *sent*, so never later than the database saw it."""
     clock: Clock = boottime
+    on_cancelled: Callable[[UUID], None] = lambda _: None
+    """Hears of every part of the session that a person wants to end, perhaps more than once."""
     stop_reason: StopReason | None = None
     draining: bool = False
     ended: bool = False
@@ -91,6 +93,7 @@ class Lease:
 
     async def hold(self, store: Store, run: Callable[["Lease"], Awaitable[None]]) -> None:
         """Runs the session under heartbeats. Returns when it ended, was lost, or was given up for others."""
+        self._tell_cancelled(self.claim.cancelled)
         async with asyncio.TaskGroup() as group:
             self._work = group.create_task(_shielded_from_bugs(run, self), name=f"run-{self.session_id}")
             beats = group.create_task(self._beat(store), name=f"lease-{self.session_id}")
@@ -137,13 +140,19 @@ class Lease:
         sent = self.clock()
         try:
             async with asyncio.timeout(max(self.remaining, 0.0)), store.connect() as tx:
-                status = await renew_lease(tx, self.fence, self.times.duration)
+                renewal = await renew_lease(tx, self.fence, self.times.duration)
         except (StoreUnavailable, TimeoutError):
             return _Beat.UNREACHABLE
-        if status is None:
+        if renewal is None:
             return _Beat.LOST
         self.renewed_at = sent
-        return _Beat.CANCELLING if status is SessionStatus.CANCELLING else _Beat.RENEWED
+        self._tell_cancelled(renewal.cancelled)
+        is_over = renewal.status is SessionStatus.CANCELLING or self.claim.chat_stage_id in renewal.cancelled
+        return _Beat.CANCELLING if is_over else _Beat.RENEWED
+
+    def _tell_cancelled(self, parts: Iterable[UUID]) -> None:
+        for part in parts:
+            self.on_cancelled(part)
 
     async def _release(self, store: Store) -> None:
         """Best effort: what cannot be released expires by itself."""

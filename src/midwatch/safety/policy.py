@@ -8,6 +8,7 @@ from typing import assert_never
 from midwatch.domain.safety import ControlLevel, SafetyMode
 from midwatch.domain.tools import Refusal, ToolKind
 from midwatch.safety.kinds import KindVerdict
+from midwatch.safety.refusals import Code, build_refusal
 
 _LONGEST_NAME = 128
 _MOST_CANDIDATES = 5
@@ -75,6 +76,15 @@ def refuse_arguments(problem: str) -> Refusal:
         code="INVALID_INPUT",
         reason=f"the arguments are {problem}",
         hint="Send the arguments as one JSON object, as the tool's schema describes.",
+    )
+
+
+def refuse_masked_values(places: Sequence[str]) -> Refusal:
+    """`places` are where in the arguments the placeholders stand."""
+    return build_refusal(
+        Code.MASKED_VALUE_IN_WRITE,
+        "the arguments hold a placeholder for a hidden value, which would be written in place of the value",
+        details={"places": [place[:_LONGEST_NAME] for place in places][:_MOST_AVAILABLE]},
     )
 
 

@@ -11,7 +11,6 @@ from midwatch.domain.tools import CallState
 from midwatch.kit import json
 from midwatch.store.driver import Tx
 from midwatch.store.fence import Fence, pass_fence
-from midwatch.store.sessions import WAKE_CHANNEL
 
 
 class Start(StrEnum):
@@ -92,21 +91,16 @@ async def _open_changes(tx: Tx, fence: Fence, *, call_id: UUID, targets: Sequenc
 
 
 async def read_call_state(tx: Tx, session_id: UUID, call_id: UUID) -> CallState | None:
-    """How the call stands; one of a session that has ended, and was never settled, is unknown."""
+    """How the call stands; one of an execution that has ended, and was never settled, is unknown."""
     state = await tx.fetchval(
         """
-        SELECT CASE WHEN s.status IN ('completed', 'failed', 'cancelled', 'timed_out')
+        SELECT CASE WHEN e.status NOT IN ('pending', 'active')
                      AND c.state IN ('requested', 'waiting_approval', 'started')
                     THEN 'unknown' ELSE c.state::text END
-        FROM tool_calls c JOIN alert_sessions s USING (session_id)
+        FROM tool_calls c JOIN agent_executions e USING (execution_id)
         WHERE c.session_id = $1 AND c.call_id = $2
         """,
         session_id,
         call_id,
     )
     return None if state is None else CallState(state)
-
-
-async def wake_caller(tx: Tx, call_id: UUID) -> None:
-    """Tells whoever runs the call that it is to end."""
-    await tx.execute("SELECT pg_notify($1, $2)", WAKE_CHANNEL, f"cancel-call:{call_id}")

@@ -127,6 +127,16 @@ class OutboundRequest:
     tail: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeResult:
+    """All that a tool answered, where the texts hold only a part of it."""
+
+    call_id: UUID
+    characters: int
+    content: str
+    """Compressed, in base 64."""
+
+
 @dataclass(slots=True)
 class Batch:
     """Rows of one commit. A text is added once and referenced by its id."""
@@ -141,6 +151,7 @@ class Batch:
     closed: list[ClosedEvent] = field(default_factory=list[ClosedEvent])
     events: list[Event] = field(default_factory=list[Event])
     outbound: list[OutboundRequest] = field(default_factory=list[OutboundRequest])
+    wholes: list[WholeResult] = field(default_factory=list[WholeResult])
 
     def add_text(self, content: str) -> UUID:
         text_id = new_id()
@@ -239,9 +250,18 @@ _OUTBOUND = """, outbound AS (
         literal text, tail integer)
 )
 """
+_WHOLES = """, wholes AS (
+    INSERT INTO tool_results (session_id, call_id, characters, content)
+    SELECT $1, r.call_id, r.characters, decode(r.content, 'base64')
+    FROM doc, jsonb_to_recordset(d->'wholes') AS r(call_id uuid, characters integer, content text)
+)
+"""
 _END = "SELECT seq FROM fence"
-_COMMIT = f"{_ROWS}{_END}"
-_COMMIT_SENT = f"{_ROWS}{_OUTBOUND}{_END}"
+_STATEMENTS = {
+    (sends, keeps): f"{_ROWS}{_OUTBOUND if sends else ''}{_WHOLES if keeps else ''}{_END}"
+    for sends in (False, True)
+    for keeps in (False, True)
+}
 
 
 async def commit_batch(
@@ -250,7 +270,7 @@ async def commit_batch(
     """Commits the batch and returns the feed's new sequence number. Raises LeaseLost, AlreadyCommitted."""
     try:
         seq = await tx.fetchval(
-            _COMMIT_SENT if batch.outbound else _COMMIT,
+            _STATEMENTS[bool(batch.outbound), bool(batch.wholes)],
             fence.session_id,
             fence.epoch,
             len(batch.events),

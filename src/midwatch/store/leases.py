@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
+from uuid import UUID
 
 from midwatch.domain.session import RunKind, SessionStatus
 from midwatch.store.driver import Row, Tx
@@ -23,6 +24,14 @@ class Claim:
     ran: timedelta
     """How long the session has been running in all, before this claim."""
     feed_seq: int
+    chat_stage_id: UUID | None = None
+    """The stage of the question that is to be answered, when the run is a chat."""
+    cancelled: frozenset[UUID] = frozenset()
+    """Executions, calls and the chat's stage that a person wanted to end before this claim."""
+
+    @property
+    def is_cancelled(self) -> bool:
+        return self.status is SessionStatus.CANCELLING or self.chat_stage_id in self.cancelled
 
 
 async def lock_claims(tx: Tx) -> None:
@@ -30,12 +39,9 @@ async def lock_claims(tx: Tx) -> None:
     await tx.execute(f"SELECT pg_advisory_xact_lock({_CLAIM_LOCK})")
 
 
-async def take_over(tx: Tx, kind: RunKind, *, owner: str, pod_id: str, lease: timedelta) -> Claim | None:
-    """Takes the longest-expired lease, whatever the cap: a crash at full load must not lock recovery out."""
-    row = await tx.fetchrow(
-        """
+_TAKE_EXPIRED = """
         WITH expired AS (
-            SELECT session_id, released, expires_at, claimed_at, attempts
+            SELECT session_id, owner, released, expires_at, claimed_at, attempts
             FROM session_leases
             WHERE run_kind = $1 AND expires_at <= clock_timestamp()
             ORDER BY expires_at LIMIT 1 FOR UPDATE SKIP LOCKED
@@ -49,17 +55,56 @@ async def take_over(tx: Tx, kind: RunKind, *, owner: str, pod_id: str, lease: ti
                 attempts = CASE WHEN f.progressed THEN 0 ELSE e.attempts END + CASE WHEN e.released THEN 0 ELSE 1 END
             FROM expired e JOIN session_feeds f USING (session_id)
             WHERE l.session_id = e.session_id
-            RETURNING l.session_id, l.epoch, l.attempts, l.ran_ms, NOT e.released AS taken_over
-        ), session AS (
+            RETURNING l.session_id, l.epoch, l.attempts, l.ran_ms, NOT e.released AS taken_over,
+                      e.owner IS NOT NULL AS resumed,
+                      ARRAY(SELECT target_id FROM cancel_requests c WHERE c.session_id = l.session_id) AS cancelled
+        )
+"""
+
+
+async def take_over(tx: Tx, *, owner: str, pod_id: str, lease: timedelta) -> Claim | None:
+    """Takes the longest-expired lease, whatever the cap: a crash at full load must not lock recovery out."""
+    row = await tx.fetchrow(
+        f"""
+        {_TAKE_EXPIRED}, session AS (
             UPDATE alert_sessions s SET pod_id = $3, last_interaction_at = clock_timestamp()
             FROM lease WHERE s.session_id = lease.session_id RETURNING s.status
         ), feed AS (
             UPDATE session_feeds f SET epoch = lease.epoch, progressed = false
             FROM lease, session WHERE f.session_id = lease.session_id RETURNING f.seq
         )
-        SELECT lease.*, session.status, feed.seq, true AS resumed FROM lease, session, feed
-        """,
-        kind,
+        SELECT lease.*, session.status, feed.seq, NULL::uuid AS chat_stage_id FROM lease, session, feed
+        """,  # noqa: S608 -- nothing but words of ours
+        RunKind.ALERT,
+        owner,
+        pod_id,
+        lease,
+    )
+    return _claim(row)
+
+
+async def claim_chat(tx: Tx, *, owner: str, pod_id: str, lease: timedelta) -> Claim | None:
+    """Takes the question that has waited longest, be it new or left behind. No cap counts them, so nothing is locked.
+
+    Nothing is known of a run that never began: it has not been resumed, and its feed has not gone on.
+    """
+    row = await tx.fetchrow(
+        f"""
+        {_TAKE_EXPIRED}, chat AS (
+            UPDATE chats c SET pod_id = $3, last_interaction_at = clock_timestamp()
+            FROM lease WHERE c.session_id = lease.session_id RETURNING c.chat_id
+        ), feed AS (
+            UPDATE session_feeds f SET epoch = lease.epoch, progressed = false
+            FROM lease, chat WHERE f.session_id = lease.session_id RETURNING f.seq
+        )
+        SELECT lease.*, s.status, feed.seq, st.stage_id AS chat_stage_id
+        FROM lease
+        JOIN alert_sessions s USING (session_id)
+        JOIN stages st ON st.session_id = lease.session_id AND st.stage_type = 'chat'
+            AND st.status IN ('pending', 'active'),
+        feed
+        """,  # noqa: S608 -- nothing but words of ours
+        RunKind.CHAT,
         owner,
         pod_id,
         lease,
@@ -82,7 +127,8 @@ async def claim_pending(tx: Tx, *, owner: str, pod_id: str, lease: timedelta, ca
                 owner = $1, epoch = l.epoch + 1, released = false, run_kind = 'alert',
                 claimed_at = clock_timestamp(), expires_at = clock_timestamp() + $3
             FROM next WHERE l.session_id = next.session_id
-            RETURNING l.session_id, l.epoch, l.attempts, l.ran_ms, false AS taken_over, next.resumed
+            RETURNING l.session_id, l.epoch, l.attempts, l.ran_ms, false AS taken_over, next.resumed,
+                      ARRAY(SELECT target_id FROM cancel_requests c WHERE c.session_id = l.session_id) AS cancelled
         ), session AS (
             UPDATE alert_sessions s SET
                 status = 'in_progress', pod_id = $2, waiting_for = NULL, last_interaction_at = clock_timestamp(),
@@ -95,7 +141,7 @@ async def claim_pending(tx: Tx, *, owner: str, pod_id: str, lease: timedelta, ca
             INSERT INTO events (session_id, seq, type, payload)
             SELECT lease.session_id, feed.seq, 'session.status', '{"status": "in_progress"}' FROM lease, feed
         )
-        SELECT lease.*, session.status, feed.seq FROM lease, session, feed
+        SELECT lease.*, session.status, feed.seq, NULL::uuid AS chat_stage_id FROM lease, session, feed
         """,
         owner,
         pod_id,
@@ -105,20 +151,30 @@ async def claim_pending(tx: Tx, *, owner: str, pod_id: str, lease: timedelta, ca
     return _claim(row)
 
 
-async def renew_lease(tx: Tx, fence: Fence, lease: timedelta) -> SessionStatus | None:
-    """Extends the lease and brings back the session's status; None when the lease is no longer ours."""
-    status = await tx.fetchval(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Renewal:
+    status: SessionStatus
+    cancelled: frozenset[UUID] = frozenset()
+    """What of the run a person wants to end."""
+
+
+async def renew_lease(tx: Tx, fence: Fence, lease: timedelta) -> Renewal | None:
+    """Extends the lease and brings back what people want of the session; None when the lease is no longer ours."""
+    row = await tx.fetchrow(
         """
         UPDATE session_leases l SET expires_at = clock_timestamp() + $3
         FROM alert_sessions s
         WHERE l.session_id = $1 AND l.epoch = $2 AND l.expires_at IS NOT NULL AND s.session_id = l.session_id
-        RETURNING s.status
+        RETURNING s.status,
+                  ARRAY(SELECT target_id FROM cancel_requests c WHERE c.session_id = l.session_id) AS cancelled
         """,
         fence.session_id,
         fence.epoch,
         lease,
     )
-    return None if status is None else SessionStatus(status)
+    if row is None:
+        return None
+    return Renewal(status=SessionStatus(row["status"]), cancelled=frozenset(row["cancelled"]))
 
 
 async def release_lease(tx: Tx, fence: Fence, *, planned: bool) -> bool:
@@ -161,4 +217,6 @@ def _claim(row: Row | None) -> Claim | None:
         attempts=row["attempts"],
         ran=timedelta(milliseconds=row["ran_ms"]),
         feed_seq=row["seq"],
+        chat_stage_id=row["chat_stage_id"],
+        cancelled=frozenset(row["cancelled"]),
     )

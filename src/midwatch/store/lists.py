@@ -12,6 +12,7 @@ from typing import Any
 from midwatch.domain.session import SessionStatus
 from midwatch.store.driver import Row, Tx
 from midwatch.store.spending import COST_COLUMNS
+from midwatch.store.stage_counts import STAGE_COUNTS
 
 REACH = 10_000
 """So many sessions can be paged through and are counted; whoever needs others narrows the list."""
@@ -74,7 +75,7 @@ _ITEMS = """
            (extract(epoch FROM coalesce(s.completed_at, clock_timestamp()) - s.started_at) * 1000)::bigint
                AS duration_ms,
            s.error_message, x.content AS executive_summary, s.waiting_for, s.current_stage_index, s.current_stage_id,
-           jsonb_array_length(s.chain->'stages') AS total_stages, st.completed_stages, st.failed_stages,
+           st.total_stages, st.completed_stages, st.failed_stages,
            st.has_parallel_stages, ex.has_sub_agents, tl.provider_fallback_count, l.llm_interaction_count,
            m.mcp_interaction_count, l.input_tokens, l.output_tokens, l.input_tokens + l.output_tokens AS total_tokens,
            l.estimated_cost_usd, l.cost_completeness, l.unpriced_interaction_count, c.chat_message_count,
@@ -83,12 +84,7 @@ _ITEMS = """
     JOIN alert_sessions s USING (session_id)
     {document}
     LEFT JOIN texts x ON x.session_id = s.session_id AND x.text_id = s.executive_summary_text_id
-    CROSS JOIN LATERAL (
-        SELECT count(*) FILTER (WHERE status = 'completed') AS completed_stages,
-               count(*) FILTER (WHERE status = 'failed') AS failed_stages,
-               coalesce(bool_or(parallel_type IS NOT NULL), false) AS has_parallel_stages
-        FROM stages WHERE session_id = s.session_id
-    ) st
+    {stages}
     CROSS JOIN LATERAL (
         SELECT coalesce(bool_or(parent_execution_id IS NOT NULL), false) AS has_sub_agents
         FROM agent_executions WHERE session_id = s.session_id
@@ -120,6 +116,7 @@ async def list_sessions(tx: Tx, listing: Listing) -> SessionPage:
     searching = listing.query is not None
     items = _ITEMS.format(
         costs=COST_COLUMNS,
+        stages=STAGE_COUNTS,
         matched="NOT d.headline @@ $1::text::tsquery" if searching else "false",
         document="JOIN session_documents d USING (session_id)" if searching else "",
     )

@@ -5,8 +5,10 @@ from typing import Any
 from uuid import UUID
 
 from midwatch.kit import json
+from midwatch.store.chats import CHAT_ENABLED
 from midwatch.store.driver import Row, Tx
 from midwatch.store.spending import COST_COLUMNS
+from midwatch.store.stage_counts import STAGE_COUNTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,14 +25,15 @@ async def read_session(tx: Tx, session_id: UUID) -> SessionReading | None:
         SELECT s.session_id, s.alert_data, s.alert_type, s.status, s.chain_id, s.author, s.error_message, s.created_at,
                s.started_at, s.completed_at, s.current_stage_index, s.current_stage_id, s.waiting_for, s.warnings,
                s.unverified_targets, s.executive_summary_error, s.runbook_url, s.slack_message_fingerprint,
-               s.mcp_selection, s.pod_id, l.attempts, l.expires_at AS lease_expires_at, c.chat_id,
+               s.mcp_selection, s.pod_id, l.expires_at AS lease_expires_at, c.chat_id, {CHAT_ENABLED} AS chat_enabled,
+               CASE l.run_kind WHEN 'alert' THEN l.attempts ELSE l.alert_attempts END AS attempts,
                (SELECT count(*) FROM chat_user_messages m WHERE m.chat_id = c.chat_id) AS chat_message_count,
                f.content AS final_analysis, x.content AS executive_summary,
                (extract(epoch FROM coalesce(s.completed_at, clock_timestamp()) - s.started_at) * 1000)::bigint
                    AS duration_ms,
-               jsonb_array_length(s.chain->'stages') AS total_stages,
-               k.estimated_cost_usd, k.cost_completeness, k.unpriced_interaction_count
+               st.total_stages, k.estimated_cost_usd, k.cost_completeness, k.unpriced_interaction_count
         FROM alert_sessions s
+        {STAGE_COUNTS}
         CROSS JOIN LATERAL (SELECT {COST_COLUMNS} FROM llm_interactions WHERE session_id = s.session_id) k
         JOIN session_leases l USING (session_id)
         LEFT JOIN chats c USING (session_id)
@@ -46,7 +49,7 @@ async def read_session(tx: Tx, session_id: UUID) -> SessionReading | None:
     executions = await tx.fetch(_EXECUTIONS, session_id)
     resumed = await tx.fetch(
         "SELECT created_at FROM timeline_events WHERE session_id = $1 AND event_type = 'session_resumed' "
-        "ORDER BY sequence_number",
+        "AND stage_id IS NULL ORDER BY sequence_number",
         session_id,
     )
     return SessionReading(
@@ -105,18 +108,14 @@ async def read_session_status(tx: Tx, session_id: UUID) -> Row | None:
 async def read_session_statistics(tx: Tx, session_id: UUID) -> Row | None:
     return await tx.fetchrow(
         f"""
-        SELECT s.session_id, s.current_stage_index, jsonb_array_length(s.chain->'stages') AS total_stages,
+        SELECT s.session_id, s.current_stage_index, st.total_stages,
                (extract(epoch FROM coalesce(s.completed_at, clock_timestamp()) - s.started_at) * 1000)::bigint
                    AS total_duration_ms,
                st.completed_stages, st.failed_stages, l.calls AS llm_interactions, l.input_tokens, l.output_tokens,
                l.estimated_cost_usd, l.cost_completeness, l.unpriced_interaction_count,
                (SELECT count(*) FROM mcp_interactions m WHERE m.session_id = s.session_id) AS mcp_interactions
         FROM alert_sessions s
-        CROSS JOIN LATERAL (
-            SELECT count(*) FILTER (WHERE status = 'completed') AS completed_stages,
-                   count(*) FILTER (WHERE status = 'failed') AS failed_stages
-            FROM stages WHERE session_id = s.session_id
-        ) st
+        {STAGE_COUNTS}
         CROSS JOIN LATERAL (
             SELECT count(*) AS calls, coalesce(sum(input_tokens), 0) AS input_tokens,
                    coalesce(sum(output_tokens), 0) AS output_tokens, {COST_COLUMNS}

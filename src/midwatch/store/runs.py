@@ -9,7 +9,7 @@ from uuid import UUID
 from midwatch.domain.errors import NotFound
 from midwatch.domain.messages import AssistantMessage, Message, Role, SystemMessage, ToolMessage, UserMessage
 from midwatch.domain.selection import McpSelection
-from midwatch.domain.session import SessionStatus, StageType, WorkStatus
+from midwatch.domain.session import ParallelType, SessionStatus, StageType, SuccessPolicy, WorkStatus
 from midwatch.domain.timeline import EventType
 from midwatch.domain.tools import CallState, ToolCall
 from midwatch.kit import json
@@ -129,6 +129,10 @@ class NewStage:
     stage_name: str
     stage_type: StageType = StageType.INVESTIGATION
     expected_agent_count: int = 1
+    parallel_type: ParallelType | None = None
+    success_policy: SuccessPolicy | None = None
+    referenced_stage_id: UUID | None = None
+    """Of a synthesis: the stage whose analyses it makes one of."""
 
 
 async def begin_stage(tx: Tx, *, fence: Fence, stage: NewStage) -> int:
@@ -138,8 +142,8 @@ async def begin_stage(tx: Tx, *, fence: Fence, stage: NewStage) -> int:
             UPDATE alert_sessions SET current_stage_index = $3, current_stage_id = $1 WHERE session_id = $2
         )
         INSERT INTO stages (stage_id, session_id, stage_index, stage_name, stage_type, status, expected_agent_count,
-                            started_at)
-        VALUES ($1, $2, $3, $4, $5, 'active', $6, clock_timestamp())
+                            parallel_type, success_policy, referenced_stage_id, started_at)
+        VALUES ($1, $2, $3, $4, $5, 'active', $6, $7, $8, $9, clock_timestamp())
         """,
         stage.stage_id,
         fence.session_id,
@@ -147,6 +151,9 @@ async def begin_stage(tx: Tx, *, fence: Fence, stage: NewStage) -> int:
         stage.stage_name,
         stage.stage_type,
         stage.expected_agent_count,
+        stage.parallel_type,
+        stage.success_policy,
+        stage.referenced_stage_id,
     )
     return await pass_fence(tx, fence, [_stage_event(stage, "started")])
 
@@ -167,6 +174,7 @@ async def finish_stage(tx: Tx, *, fence: Fence, stage: NewStage, status: WorkSta
 
 
 def _stage_event(stage: NewStage, status: str) -> Event:
+    referenced = stage.referenced_stage_id
     return Event(
         type=EventType.STAGE_STATUS,
         payload={
@@ -175,7 +183,8 @@ def _stage_event(stage: NewStage, status: str) -> Event:
             "stage_index": stage.stage_index,
             "stage_type": stage.stage_type,
             "status": status,
-        },
+        }
+        | ({} if referenced is None else {"referenced_stage_id": str(referenced)}),
     )
 
 
@@ -186,17 +195,28 @@ class NewExecution:
     agent_name: str
     agent_index: int
     llm_provider: str
-    llm_backend: str
+    llm_backend: str | None
     model_name: str
 
 
 async def begin_execution(tx: Tx, *, fence: Fence, execution: NewExecution) -> int:
+    await _insert_execution(tx, fence, execution)
+    return await pass_fence(tx, fence, ())
+
+
+async def keep_execution(tx: Tx, *, fence: Fence, execution: NewExecution) -> None:
+    """For one that ends early, perhaps before it began. Whoever calls this passes the fence."""
+    await _insert_execution(tx, fence, execution, unless_there=True)
+
+
+async def _insert_execution(tx: Tx, fence: Fence, execution: NewExecution, *, unless_there: bool = False) -> None:
     await tx.execute(
-        """
+        f"""
         INSERT INTO agent_executions (execution_id, stage_id, session_id, agent_name, agent_index, status, llm_provider,
                                       llm_backend, model_name, started_at)
         VALUES ($1, $2, $3, $4, $5, 'active', $6, $7, $8, clock_timestamp())
-        """,
+        {"ON CONFLICT (execution_id) DO NOTHING" if unless_there else ""}
+        """,  # noqa: S608 -- nothing but words of ours
         execution.execution_id,
         execution.stage_id,
         fence.session_id,
@@ -206,7 +226,6 @@ async def begin_execution(tx: Tx, *, fence: Fence, execution: NewExecution) -> i
         execution.llm_backend,
         execution.model_name,
     )
-    return await pass_fence(tx, fence, ())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,11 +249,17 @@ async def list_open_executions(tx: Tx, session_id: UUID) -> tuple[OpenExecution,
 async def finish_execution(
     tx: Tx, fence: Fence, execution_id: UUID, *, status: WorkStatus, error: str | None, final_text_id: UUID | None
 ) -> int:
-    """Children first: an execution's open streams end as it does."""
+    """Children first: an execution's open streams end as it does, and nobody learns what became of its open calls."""
     streams = await tx.fetch(
         """
-        UPDATE timeline_events SET status = $3::text::timeline_state, updated_at = clock_timestamp()
-        WHERE session_id = $1 AND execution_id = $2 AND status = 'streaming' RETURNING event_id
+        WITH closed AS (
+            UPDATE timeline_events SET status = $3::text::timeline_state, updated_at = clock_timestamp()
+            WHERE session_id = $1 AND execution_id = $2 AND status = 'streaming' RETURNING event_id, call_id
+        ), calls AS (
+            UPDATE tool_calls c SET state = 'unknown' FROM closed
+            WHERE c.call_id = closed.call_id AND c.state IN ('requested', 'waiting_approval', 'started')
+        )
+        SELECT event_id FROM closed
         """,
         fence.session_id,
         execution_id,

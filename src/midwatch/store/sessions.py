@@ -10,6 +10,7 @@ from midwatch.domain.session import SessionStatus, WorkStatus
 from midwatch.domain.timeline import EventType
 from midwatch.kit import json
 from midwatch.kit.ids import new_id
+from midwatch.store.cancels import drop_cancel_requests
 from midwatch.store.driver import Tx
 from midwatch.store.fence import Event, Fence, pass_fence, tell
 from midwatch.store.leases import end_lease
@@ -162,6 +163,9 @@ class Ending:
     status: SessionStatus
     error_message: str | None = None
     final_text_id: UUID | None = None
+    summary_text_id: UUID | None = None
+    summary_error: str | None = None
+    """Why there is no summary."""
 
 
 async def finish_session(tx: Tx, fence: Fence, ending: Ending) -> tuple[SessionStatus, int]:
@@ -172,7 +176,8 @@ async def finish_session(tx: Tx, fence: Fence, ending: Ending) -> tuple[SessionS
     if not await end_lease(tx, fence):
         raise LeaseLost(f"session {fence.session_id} ended under another owner")
     status = await _set_terminal(tx, fence, ending)
-    events = [*await _close_work(tx, fence.session_id, status), _status_event(status)]
+    events = [*await close_work(tx, fence.session_id, status), _status_event(status)]
+    await drop_cancel_requests(tx, fence.session_id)
     await _post_terminal(tx, fence.session_id, status)
     return status, await pass_fence(tx, fence, events)
 
@@ -183,7 +188,8 @@ async def _set_terminal(tx: Tx, fence: Fence, ending: Ending) -> SessionStatus:
         UPDATE alert_sessions SET
             status = CASE WHEN status = 'cancelling' THEN 'cancelled' ELSE $2 END,
             completed_at = clock_timestamp(), waiting_for = NULL, error_message = $3, final_analysis_text_id = $4,
-            current_stage_index = NULL, current_stage_id = NULL
+            executive_summary_text_id = $5, executive_summary_error = $6, current_stage_index = NULL,
+            current_stage_id = NULL
         WHERE session_id = $1 AND status IN ('in_progress', 'cancelling')
         RETURNING status
         """,
@@ -191,6 +197,8 @@ async def _set_terminal(tx: Tx, fence: Fence, ending: Ending) -> SessionStatus:
         ending.status,
         ending.error_message,
         ending.final_text_id,
+        ending.summary_text_id,
+        ending.summary_error,
     )
     if status is None:
         raise LeaseLost(f"session {fence.session_id} had ended already")
@@ -205,13 +213,22 @@ OPEN_WORK_ENDS_AS = {
 }
 
 
-async def _close_work(tx: Tx, session_id: UUID, status: SessionStatus) -> list[Event]:
-    """Children first: what is still open of streams, executions and stages ends as the session does."""
+async def close_work(tx: Tx, session_id: UUID, status: SessionStatus) -> list[Event]:
+    """Children first: what is still open of streams, executions and stages ends as the session does.
+
+    Nobody learns what became of calls that are still open.
+    """
     ends_as = OPEN_WORK_ENDS_AS[status]
     streams = await tx.fetch(
         """
-        UPDATE timeline_events SET status = $2::text::timeline_state, updated_at = clock_timestamp()
-        WHERE session_id = $1 AND status = 'streaming' RETURNING event_id
+        WITH closed AS (
+            UPDATE timeline_events SET status = $2::text::timeline_state, updated_at = clock_timestamp()
+            WHERE session_id = $1 AND status = 'streaming' RETURNING event_id, call_id
+        ), calls AS (
+            UPDATE tool_calls c SET state = 'unknown' FROM closed
+            WHERE c.call_id = closed.call_id AND c.state IN ('requested', 'waiting_approval', 'started')
+        )
+        SELECT event_id FROM closed
         """,
         session_id,
         ends_as,
@@ -230,7 +247,7 @@ async def _close_work(tx: Tx, session_id: UUID, status: SessionStatus) -> list[E
         UPDATE stages SET status = $2, completed_at = clock_timestamp(),
             duration_ms = (extract(epoch FROM clock_timestamp() - started_at) * 1000)::bigint
         WHERE session_id = $1 AND status IN ('pending', 'active')
-        RETURNING stage_id, stage_name, stage_index, stage_type
+        RETURNING stage_id, stage_name, stage_index, stage_type, referenced_stage_id
         """,
         session_id,
         ends_as,
@@ -246,7 +263,8 @@ async def _close_work(tx: Tx, session_id: UUID, status: SessionStatus) -> list[E
                 "stage_index": row["stage_index"],
                 "stage_type": row["stage_type"],
                 "status": ends_as,
-            },
+            }
+            | ({} if row["referenced_stage_id"] is None else {"referenced_stage_id": str(row["referenced_stage_id"])}),
         )
         for row in stages
     ]

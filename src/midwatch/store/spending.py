@@ -22,13 +22,15 @@ class Spending:
     """Of the calls whose price is known."""
 
 
-async def read_spending(tx: Tx, session_id: UUID) -> Spending:
+async def read_spending(tx: Tx, session_id: UUID, *, stage_id: UUID | None = None) -> Spending:
+    """Of the session, or of one of its stages."""
     row = await tx.fetchrow(
         """
         SELECT coalesce(sum(input_tokens + output_tokens), 0)::bigint AS tokens,
                coalesce(sum(estimated_cost_usd), 0) AS usd
-        FROM llm_interactions WHERE session_id = $1
+        FROM llm_interactions WHERE session_id = $1 AND ($2::uuid IS NULL OR stage_id = $2)
         """,
         session_id,
+        stage_id,
     )
     return Spending(tokens=0, usd=0.0) if row is None else Spending(tokens=row["tokens"], usd=row["usd"])

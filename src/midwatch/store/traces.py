@@ -116,10 +116,12 @@ async def read_mcp_interaction(tx: Tx, session_id: UUID, interaction_id: UUID) -
         """
         SELECT i.interaction_id AS id, i.interaction_type, i.server_name, i.tool_name, i.available_tools, i.duration_ms,
                i.error_message, i.created_at, c.arguments, c.error_code, left(x.content, $3) AS content,
-               length(x.content) AS content_length
+               length(x.content) AS content_length, coalesce(w.characters, length(x.content)) AS characters,
+               w.call_id IS NULL OR w.content IS NOT NULL AS is_kept
         FROM mcp_interactions i
         LEFT JOIN tool_calls c ON c.call_id = i.call_id
         LEFT JOIN texts x ON x.session_id = i.session_id AND x.text_id = c.result_text_id
+        LEFT JOIN tool_results w ON w.session_id = i.session_id AND w.call_id = i.call_id
         WHERE i.session_id = $1 AND i.interaction_id = $2
         """,
         session_id,

@@ -110,6 +110,21 @@ def add_requested(batch: Batch, call: ToolCall, *, message_sequence: int, index:
     return event_id
 
 
+def add_answer(batch: Batch, call: ToolCall, text_id: UUID, *, sequence: int, is_error: bool = False) -> None:
+    """What the model reads as the answer to its call."""
+    batch.messages.append(
+        StoredMessage(
+            message_id=new_id(),
+            sequence_number=sequence,
+            role=Role.TOOL,
+            text_id=text_id,
+            tool_call_id=call.provider_id,
+            tool_name=call.name,
+            is_error=is_error,
+        )
+    )
+
+
 def add_settled(
     batch: Batch,
     call: ToolCall,
@@ -122,7 +137,10 @@ def add_settled(
     interaction_id: UUID | None = None,
     arguments: str | None = None,
 ) -> UUID:
-    """The end of a call: its result as the tool message the model reads, and its timeline entry closed."""
+    """The end of a call: its timeline entry closed, and its result as the tool message the model reads.
+
+    One that awaits a summary has no such message yet: the model is answered with what comes of it.
+    """
     text_id = batch.add_text(result.content)
     batch.settled.append(
         SettledCall(
@@ -134,17 +152,8 @@ def add_settled(
             arguments=arguments,
         )
     )
-    batch.messages.append(
-        StoredMessage(
-            message_id=new_id(),
-            sequence_number=sequence,
-            role=Role.TOOL,
-            text_id=text_id,
-            tool_call_id=call.provider_id,
-            tool_name=call.name,
-            is_error=result.is_error,
-        )
-    )
+    if not result.awaits_summary:
+        add_answer(batch, call, text_id, sequence=sequence, is_error=result.is_error)
     failed = result.is_error and state is not CallState.UNKNOWN
     batch.closed.append(
         ClosedEvent(

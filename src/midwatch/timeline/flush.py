@@ -48,6 +48,7 @@ class LiveStream:
     event_type: TimelineType
     sequence_number: int = 1
     """Where it will stand in the timeline, unless something else is told before it is whole."""
+    metadata: Mapping[str, Any] | None = None
     parts: list[str] = field(default_factory=list[str])
     dirty: bool = False
     kept: bool = False
@@ -111,6 +112,7 @@ class Flusher:
                 "status": "streaming",
                 "content": "",
                 "sequence_number": stream.sequence_number,
+                **({"metadata": stream.metadata} if stream.metadata else {}),
             },
         )
 
@@ -134,9 +136,16 @@ class Flusher:
             self._over.append(stream.event_id)
             self._pending.set()
 
-    def cut_streams(self, session_id: UUID) -> list[LiveStream]:
-        """Takes away what the session still streams. What was kept of it stays, for whoever tells of its end."""
-        cut = [stream for stream in self._streams.values() if stream.session_id == session_id]
+    def cut_streams(self, session_id: UUID, *, execution_id: UUID | None = None) -> list[LiveStream]:
+        """Takes away what the session, or one execution of it, still streams.
+
+        What was kept of it stays, for whoever tells of its end.
+        """
+        cut = [
+            stream
+            for stream in self._streams.values()
+            if stream.session_id == session_id and execution_id in (None, stream.execution_id)
+        ]
         for stream in cut:
             del self._streams[stream.event_id]
         return cut

@@ -3,15 +3,16 @@
 It keeps the promises that the loop (`TurnJournal`) and the tools (`CallJournal`) ask of a journal.
 """
 
+import asyncio
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 from uuid import UUID
 
 from midwatch.domain.errors import DispatchTooLate
-from midwatch.domain.messages import Role, Usage
-from midwatch.domain.timeline import EventType, InteractionType, Phase, TimelineStatus, TimelineType
+from midwatch.domain.messages import Role
+from midwatch.domain.timeline import EventType, Phase, TimelineStatus, TimelineType
 from midwatch.domain.tools import CallNote, CallState, Clearance, ClearedCall, Refusal, ToolCall, ToolResult
 from midwatch.kit.clock import boottime
 from midwatch.kit.ids import new_id
@@ -20,47 +21,17 @@ from midwatch.store.calls import NotStarted, Start, start_call
 from midwatch.store.driver import Tx
 from midwatch.store.fallbacks import ProviderSwitch, switch_provider
 from midwatch.store.journal import Batch, LlmInteraction, McpInteraction, commit_batch
+from midwatch.store.results import pack
 from midwatch.store.sessions import add_warnings
 from midwatch.timeline.announce import ExecutionPlace, announce_note, announce_phase
-from midwatch.timeline.asides import Aside, Replacement, add_aside, add_fallback
+from midwatch.timeline.asides import Replacement, add_aside, add_fallback
 from midwatch.timeline.entries import add_entry, add_message, add_requested, add_settled, add_streamed
 from midwatch.timeline.flush import LiveStream
 from midwatch.timeline.ledger import Ledger, SentRequest
 from midwatch.timeline.render import NATIVE
+from midwatch.timeline.replies import RepliedTurn
 from midwatch.timeline.run import RunLog
-
-
-class RepliedTurn(Protocol):
-    """The parts of a model's reply that are recorded."""
-
-    @property
-    def text(self) -> str: ...
-    @property
-    def thinking(self) -> str: ...
-    @property
-    def thinking_source(self) -> str: ...
-    @property
-    def calls(self) -> tuple[ToolCall, ...]: ...
-    @property
-    def usage(self) -> Usage: ...
-    @property
-    def cost_usd(self) -> float | None: ...
-    @property
-    def provider_state(self) -> bytes | None: ...
-    @property
-    def duration_ms(self) -> int: ...
-    @property
-    def interaction_type(self) -> InteractionType: ...
-    @property
-    def iteration(self) -> int: ...
-    @property
-    def messages_count(self) -> int: ...
-    @property
-    def provider(self) -> str: ...
-    @property
-    def model(self) -> str: ...
-    @property
-    def asides(self) -> tuple[Aside, ...]: ...
+from midwatch.timeline.summaries import SummaryRecorder
 
 
 @dataclass(slots=True)
@@ -230,7 +201,20 @@ class ExecutionRecorder:
             arguments=_arguments_sent(cleared),
         )
         batch.tell(EventType.INTERACTION_CREATED, interaction.interaction_id)
+        if result.whole is not None:
+            batch.wholes.append(await asyncio.to_thread(pack, cleared.call.call_id, result.whole))
         await self._commit(batch)
+
+    def open_summary(self, call: ToolCall, *, original_tokens: int) -> SummaryRecorder:
+        """For a result that is settled and still unanswered."""
+        return SummaryRecorder(
+            run=self.run,
+            stage_id=self.stage_id,
+            execution_id=self.execution_id,
+            call=call,
+            sequence=self._calls[call.call_id].sequence_number,
+            original_tokens=original_tokens,
+        )
 
     async def refuse(self, call: ToolCall, refusal: Refusal) -> ToolResult:
         batch = Batch()

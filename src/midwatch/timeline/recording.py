@@ -9,6 +9,7 @@ import yaml
 
 from midwatch.domain.errors import Conflict
 from midwatch.kit import json
+from midwatch.masking.mask import mask_shown
 from midwatch.store.engine import Store
 from midwatch.store.recordings import RecordedTurn, read_recording
 
@@ -59,7 +60,9 @@ def _render_turn(turn: RecordedTurn) -> dict[str, Any]:
     parts: dict[str, Any] = {
         "thinking": turn.thinking,
         "text": turn.text,
-        "calls": [{"name": name, "arguments": _render_arguments(arguments)} for name, arguments in turn.calls],
+        "calls": [
+            {"name": name, "arguments": _render_arguments(mask_shown(arguments))} for name, arguments in turn.calls
+        ],
         "usage": {name: count for name, count in asdict(turn.usage).items() if count},
     }
     return {name: part for name, part in parts.items() if part}

@@ -6,6 +6,7 @@ from typing import Any
 
 from midwatch.domain.timeline import EventType, TimelineStatus, TimelineType
 from midwatch.kit import json
+from midwatch.masking.mask import mask_shown
 
 NATIVE = "native"
 """Where thinking comes from unless something else is said."""
@@ -109,7 +110,7 @@ def _call(row: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "server_name": server,
         "tool_name": tool or server,
-        "arguments": row["arguments"],
+        "arguments": mask_shown(row["arguments"]),
         "tool_type": "mcp",
         "call_id": str(row["call_id"]),
     }

@@ -8,11 +8,11 @@ from uuid import UUID
 
 import structlog
 
-from midwatch.domain.errors import StoreUnavailable
+from midwatch.domain.errors import Draining, StoreUnavailable
 from midwatch.store.driver import Tx, UniqueViolation
 from midwatch.store.engine import Store
 from midwatch.store.fence import Fence
-from midwatch.store.journal import AlreadyCommitted, Batch, commit_batch
+from midwatch.store.journal import AlreadyCommitted, Batch, OutboundRequest, commit_batch
 from midwatch.timeline.flush import Flusher
 from midwatch.timeline.ledger import Ledger
 
@@ -32,8 +32,11 @@ class RunLog:
     """Called after each commit; raises Draining when the run should go on elsewhere."""
     position: int = 0
     """How far this run has told the session's feed."""
-    _ledgers: dict[tuple[UUID, UUID], Ledger] = field(default_factory=dict[tuple[UUID, UUID], Ledger])
-    """By stage and execution."""
+    is_halted: bool = False
+    _ledgers: dict[tuple[UUID, UUID, UUID | None], Ledger] = field(
+        default_factory=dict[tuple[UUID, UUID, UUID | None], Ledger]
+    )
+    """By stage, execution, and the call whose result is being summed up."""
 
     @property
     def session_id(self) -> UUID:
@@ -48,6 +51,12 @@ class RunLog:
 
         await self._until_committed(attempt)
         self.checkpoint()
+        if self.is_halted:
+            raise Draining(f"session {self.session_id} goes on elsewhere")
+
+    def halt(self) -> None:
+        """One of several who write here cannot go on: the others stop at their next commit."""
+        self.is_halted = True
 
     async def transact(self, write: Callable[[Tx], Awaitable[int]]) -> None:
         """One transaction of several statements, which ends at the fence and returns the feed's sequence number."""
@@ -58,12 +67,21 @@ class RunLog:
 
         await self._until_committed(attempt)
 
-    def open_ledger(self, *, stage_id: UUID, execution_id: UUID) -> Ledger:
-        return self._ledgers.setdefault((stage_id, execution_id), Ledger())
+    def open_ledger(self, *, stage_id: UUID, execution_id: UUID, call_id: UUID | None = None) -> Ledger:
+        return self._ledgers.setdefault((stage_id, execution_id, call_id), Ledger())
+
+    def close_ledger(self, *, stage_id: UUID, execution_id: UUID, call_id: UUID) -> None:
+        """All of it was taken and committed."""
+        self._ledgers.pop((stage_id, execution_id, call_id), None)
+
+    def take_unanswered(self, *, stage_id: UUID, execution_id: UUID) -> list[OutboundRequest]:
+        """What one execution sent and has no answer to yet. Whoever takes it commits it."""
+        ledgers = [ledger for place, ledger in self._ledgers.items() if place[:2] == (stage_id, execution_id)]
+        return [sent for ledger in ledgers for sent in ledger.take(None)]
 
     async def record_unanswered(self) -> None:
         """What was sent and has no answer yet, for a run that is over and will wait for none."""
-        for (stage_id, execution_id), ledger in self._ledgers.items():
+        for (stage_id, execution_id, _), ledger in self._ledgers.items():
             if sent := ledger.take(None):
                 await self.transact(
                     partial(

@@ -10,9 +10,10 @@ from typing import Protocol, final
 from midwatch.domain.safety import ControlLevel
 from midwatch.domain.tools import Clearance, ClearedCall, Refusal, ToolCall, ToolDefinition, ToolKind, ToolResult
 from midwatch.kit.json import encode_text
+from midwatch.masking.placeholders import find_placeholders
 from midwatch.safety.kinds import KindVerdict, OperatorKinds, decide_kind
 from midwatch.safety.pins import CHANGED, needs_pin
-from midwatch.safety.policy import Stance, decide, refuse_unknown_tool
+from midwatch.safety.policy import Stance, decide, refuse_masked_values, refuse_unknown_tool
 from midwatch.tools.arguments import Arguments, read_arguments
 from midwatch.tools.journal import CallJournal
 from midwatch.tools.toolset import Toolset
@@ -27,6 +28,8 @@ class ServerRules:
     kinds: OperatorKinds = field(default_factory=OperatorKinds)
     trust_annotations: bool = False
     level: ControlLevel = ControlLevel.READ_ONLY
+    acts_on_server: bool = True
+    """Its calls reach something outside, which is the server as a whole."""
     is_pinned: bool = True
     """What was vouched for holds for the definitions that were seen first. Not so for what comes with Midwatch."""
 
@@ -95,6 +98,8 @@ class Gate:
         permission = decide(verdict, level=self._rules_of(tool).level, stance=self.stance)
         if isinstance(permission, Refusal):
             return permission
+        if not needs_pin(verdict) and (places := _find_masked(call, arguments)):
+            return refuse_masked_values(places)
         clearance = self._clear(tool, verdict=verdict, observed=permission.observed, read_as=arguments.read_as)
         return ClearedCall(call=_as_sent(call, arguments), tool=tool, arguments=arguments.values, clearance=clearance)
 
@@ -105,7 +110,7 @@ class Gate:
             kind=verdict.kind,
             proven=verdict.proven,
             rule=verdict.rule,
-            targets=(f"mcp:{tool.server}",),
+            targets=(f"mcp:{tool.server}",) if self._rules_of(tool).acts_on_server else (),
             timeout=self.timeout,
             observed=observed,
             read_as=read_as,
@@ -124,6 +129,11 @@ class Gate:
 
     def _rules_of(self, tool: ToolDefinition) -> ServerRules:
         return self.rules.get(tool.server, _STRICTEST)
+
+
+def _find_masked(call: ToolCall, arguments: Arguments) -> list[str]:
+    """In what is sent, and in what the model wrote: read as YAML, a placeholder is no longer the text it was."""
+    return list(find_placeholders(arguments.values)) or list(find_placeholders(call.arguments))
 
 
 def _as_sent(call: ToolCall, arguments: Arguments) -> ToolCall:

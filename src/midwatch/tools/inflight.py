@@ -1,4 +1,4 @@
-"""Calls that are on their way in this replica, so that a person can end one without ending its session."""
+"""Calls and agents that are at work in this replica, so that a person can end one without ending its session."""
 
 import asyncio
 from collections import deque
@@ -11,7 +11,7 @@ _REMEMBERED = 1000
 
 
 class CallCancelled(Exception):
-    """A person ended the call while it was on its way."""
+    """A person ended the call, or the agent, while it was at work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +21,12 @@ class CallsInFlight:
     """Cancelled, but not here or not yet: every replica hears of every call."""
 
     def cancel(self, call_id: UUID) -> None:
+        """May be told again and again."""
         scope = self._scopes.get(call_id)
-        if scope is None:
-            self._unmet.append(call_id)
-        else:
+        if scope is not None and not scope.expired():
             scope.reschedule(asyncio.get_running_loop().time())
+        elif call_id not in self._unmet:
+            self._unmet.append(call_id)
 
     def is_cancelled(self, call_id: UUID) -> bool:
         """Before it could begin."""
@@ -34,6 +35,8 @@ class CallsInFlight:
     @asynccontextmanager
     async def cancellable(self, call_id: UUID) -> AsyncGenerator[None]:
         """Raises CallCancelled when the block was ended by a person. A TimeoutError from within passes as it is."""
+        if self.is_cancelled(call_id):
+            raise CallCancelled
         scope = asyncio.timeout(None)
         try:
             async with scope:

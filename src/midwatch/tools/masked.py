@@ -7,6 +7,7 @@ from typing import final
 
 import structlog
 
+from midwatch.domain.markers import escape_forged_markers
 from midwatch.domain.tools import CallNote, ClearedCall, ToolDefinition, ToolResult
 from midwatch.masking.mask import WITHHELD, Mask, mask_result
 from midwatch.tools.notes import listening
@@ -56,5 +57,9 @@ class Masked:
 
 async def _mask(mask: Mask, text: str) -> str:
     if len(text) > _LARGE:
-        return await asyncio.to_thread(mask_result, mask, text)
-    return mask_result(mask, text)
+        return await asyncio.to_thread(_clean, mask, text)
+    return _clean(mask, text)
+
+
+def _clean(mask: Mask, text: str) -> str:
+    return escape_forged_markers(mask_result(mask, text))

@@ -2,15 +2,16 @@
 
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from midwatch.config.builtins import is_own
 from midwatch.config.mcp import DataMasking, Kinds, McpServer
 from midwatch.config.safety import Safety
+from midwatch.domain.results import RESULT_SERVER
 from midwatch.domain.safety import SafetyMode, strictest
 from midwatch.domain.tools import ToolDefinition
-from midwatch.masking.mask import CustomRule, NoMask, RuleMask, compile_mask
+from midwatch.masking.mask import CustomRule, Mask, NoMask, RuleMask, compile_mask, mask_result
 from midwatch.safety.kinds import KindVerdict, OperatorKinds, decide_kind
 from midwatch.safety.policy import Stance
 from midwatch.tools.combined import Combined
@@ -21,12 +22,18 @@ from midwatch.tools.journaled import Journaled
 from midwatch.tools.masked import Masked
 from midwatch.tools.mcp.scope import Opening, Scopes, open_server_scope, open_servers
 from midwatch.tools.mcp.server import INIT_SECONDS
+from midwatch.tools.portioned import Portion, Portioned
+from midwatch.tools.results.opener import ResultTools
+from midwatch.tools.results.shelf import EmptyShelf, Shelf
 from midwatch.tools.selected import Selected
-from midwatch.tools.summarised import Summarised
+from midwatch.tools.summarised import Digest, Summarised, keep_as_it_is
 from midwatch.tools.toolset import Toolset
 from midwatch.tools.unrecorded import Unrecorded
 
 _EVERYTHING: Mapping[str, frozenset[str]] = MappingProxyType({})
+_AS_USUAL: Mapping[str, Portion] = MappingProxyType({})
+_RESULTS = ServerRules(kinds=OperatorKinds(read=("*",)), is_pinned=False, acts_on_server=False)
+"""Of our own tools that open stored results: they look, and at nothing outside the session."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +41,10 @@ class Workbench:
     gate: Gate
     unavailable: Mapping[str, str]
     """Servers that could not be opened, and why."""
+    digest: Digest = keep_as_it_is
+    """Sums up long results."""
+    shelf: Shelf = field(default_factory=EmptyShelf)
+    """Where all of them are."""
 
 
 @asynccontextmanager
@@ -49,6 +60,9 @@ async def open_workbench(
     pins: Pins | None = None,
     calls: CallsInFlight | None = None,
     scopes: Scopes | None = None,
+    portions: Mapping[str, Portion] = _AS_USUAL,
+    digest: Digest = keep_as_it_is,
+    shelf: Shelf | None = None,
     execution_id: str = "",
     call_timeout: float = CALL_SECONDS,
     init_timeout: float = INIT_SECONDS,
@@ -58,29 +72,41 @@ async def open_workbench(
     `environment` is ours: each server inherits only what its configuration lets it, and never `secret_names`.
     `chosen` names the tools to keep of a server that is not to show all it has. `calls` lets a person end one of them.
     `scopes` hold the servers that stay open when this execution is over.
+    `portions` say how much of a server's results is read at once, `digest` sums up what is longer, and `shelf` has all
+    of it.
     """
     opening = Opening(
         environment=environment, secret_names=secret_names, client_id=execution_id, init_timeout=init_timeout
     )
     async with open_server_scope(opening) as execution:
         outcomes = await open_servers(servers, scopes=scopes or Scopes(), execution=execution)
-        toolsets = {name: opened for name, opened in outcomes.items() if not isinstance(opened, str)}
+        toolsets: dict[str, Toolset] = {
+            name: opened for name, opened in outcomes.items() if not isinstance(opened, str)
+        }
+        masks: dict[str, Mask] = {name: build_mask(server.data_masking) for name, server in servers.items()}
+        default, shelf = build_mask(DataMasking()), shelf or EmptyShelf()
+        # They mask by themselves, as the server whose result they open is masked.
+        toolsets[RESULT_SERVER] = ResultTools(shelf=shelf, masks=masks, default=default)
         masked = Masked(
             inner=Selected(inner=Combined(toolsets), chosen=chosen),
-            masks={name: build_mask(server.data_masking) for name, server in servers.items()},
-            default=build_mask(DataMasking()),
+            masks=masks | {RESULT_SERVER: NoMask()},
+            default=default,
             show=journal.show_note,
         )
+        portioned = Portioned(inner=masked, portions=portions, on_long=shelf.offer)
+        journaled = Journaled(inner=portioned, journal=journal, calls=calls or CallsInFlight())
         gate = Gate(
-            inner=Summarised(inner=Journaled(inner=masked, journal=journal, calls=calls or CallsInFlight())),
+            inner=Summarised(inner=journaled, digest=digest),
             journal=journal,
             stance=Stance(mode=safety.mode, refuse_proven_writes=refuse_proven_writes),
-            rules={name: _rules_of(server, safety) for name, server in servers.items()},
+            rules={name: _rules_of(server, safety) for name, server in servers.items()} | {RESULT_SERVER: _RESULTS},
             pins=pins or NoPins(),
             timeout=call_timeout,
         )
-        unavailable = {name: reason for name, reason in outcomes.items() if isinstance(reason, str)}
-        yield Workbench(gate=gate, unavailable=unavailable)
+        unavailable = {
+            name: mask_result(masks[name], reason) for name, reason in outcomes.items() if isinstance(reason, str)
+        }
+        yield Workbench(gate=gate, unavailable=unavailable, digest=digest, shelf=shelf)
 
 
 def build_checking_gate(name: str, server: McpServer, *, toolset: Toolset, pins: Pins, call_timeout: float) -> Gate:

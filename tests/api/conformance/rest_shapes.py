@@ -76,6 +76,8 @@ STAGE = having(
     stage_name=WORD,
     stage_index=COUNTED,
     status=one_of(*WORK),
+    stage_type=one_of("investigation", "exec_summary"),
+    referenced_stage_id=Absent(ID),
     parallel_type=maybe(one_of("multi_agent", "replica")),
     expected_agent_count=COUNTED,
     **TIMES,
@@ -153,7 +155,7 @@ ENTRY = having(
 )
 LLM_ITEM: dict[str, Kind] = {
     "id": ID,
-    "interaction_type": one_of("iteration", "final_analysis", "forced_conclusion"),
+    "interaction_type": one_of("iteration", "final_analysis", "forced_conclusion", "executive_summary"),
     "model_name": WORD,
     "input_tokens": Absent(NUMBER),
     "output_tokens": Absent(NUMBER),
@@ -177,12 +179,13 @@ TRACE = having(
         having(
             stage_id=ID,
             stage_name=WORD,
+            stage_type=one_of("investigation", "exec_summary"),
             executions=some(
                 having(
                     execution_id=ID,
                     agent_name=WORD,
-                    llm_interactions=some(having(**LLM_ITEM), least=2),
-                    mcp_interactions=some(having(**MCP_ITEM), least=1),
+                    llm_interactions=some(having(**LLM_ITEM), least=1),
+                    mcp_interactions=some(having(**MCP_ITEM)),
                 ),
                 least=1,
             ),

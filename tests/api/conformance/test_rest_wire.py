@@ -84,7 +84,8 @@ async def test_an_answer_has_the_fields_of_its_row(ended: Ended, row: str) -> No
 
 async def test_what_an_investigation_leaves_can_be_read_by_a_client_that_knows_the_words(ended: Ended) -> None:
     session = await ended.read(f"{SESSIONS}/{{session}}")
-    (stage,) = session["stages"]
+    stage, summary = session["stages"]
+    assert (summary["stage_index"], summary["stage_type"]) == (2, "exec_summary")
     (execution,) = stage["executions"]
     assert (stage["stage_index"], execution["agent_index"], execution["llm_backend"]) == (1, 1, "langchain")
     (asked,) = [

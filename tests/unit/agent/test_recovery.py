@@ -1,6 +1,7 @@
 """After a failed model call: who is asked again, who takes over, what is cut, and what the model is told."""
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 
@@ -8,10 +9,12 @@ import pytest
 
 from midwatch.agent.compaction import measure, shorten
 from midwatch.agent.outcome import Concluded, Failed, Outcome
+from midwatch.agent.prompts.fences import Fence
 from midwatch.agent.prompts.render import render_be_direct, render_broken_off
 from midwatch.agent.repetition import RepetitionWatch, ends_in_repetition
 from midwatch.domain.errors import ModelUnavailable
 from midwatch.domain.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
+from midwatch.domain.results import name_result
 from midwatch.domain.tools import ToolCall
 from midwatch.kit.ids import new_id
 from midwatch.llm.failures import ProviderFailure
@@ -201,17 +204,24 @@ async def test_a_new_provider_is_kept_for_the_iterations_after() -> None:
     assert len(bench.model.asked) == 1
 
 
+def told_of(partial: str, said: Message) -> UserMessage:
+    """Within the fence that was used for it."""
+    assert isinstance(said, UserMessage)
+    (word,) = set(re.findall(r"PARTIAL_ANSWER_START (\w+) -->", said.text))
+    return UserMessage(text=render_broken_off(partial, Fence(word)))
+
+
 async def test_what_had_come_of_a_broken_answer_is_given_back_to_the_model() -> None:
     bench = Bench(always(failing("partial_stream_error", text="The disk is f"), saying("Full.")))
     assert await bench.agent.investigate() == Concluded(text="Full.", iterations=1)
-    assert bench.agent.messages[2] == UserMessage(text=render_broken_off("The disk is f"))
+    assert bench.agent.messages[2] == told_of("The disk is f", bench.agent.messages[2])
     assert bench.journal.messages[0] == bench.agent.messages[2]
 
 
 async def test_only_the_end_of_a_long_broken_answer_is_given_back() -> None:
     bench = Bench(always(failing("stall_timeout", text="a" * 5_000 + "end"), saying("Full.")))
     await bench.agent.investigate()
-    assert bench.agent.messages[2] == UserMessage(text=render_broken_off("a" * 1_997 + "end"))
+    assert bench.agent.messages[2] == told_of("a" * 1_997 + "end", bench.agent.messages[2])
 
 
 async def test_a_model_that_repeats_itself_is_stopped_and_told_to_be_direct() -> None:
@@ -252,8 +262,11 @@ async def test_a_conversation_that_is_too_long_loses_its_oldest_results_and_goes
     bench = Bench(always(failing("context_too_long", retryable=False), saying("Full.")), messages=messages)
     assert await bench.agent.investigate() == Concluded(text="Full.", iterations=4)
     first, second, third = contents(bench.model.asked[1].messages)
+    reply = messages[2]
+    assert isinstance(reply, AssistantMessage)
     assert first == (
-        "[10,000 characters of this result were removed to make room; call k8s.get again if you need them]"
+        "[10,000 characters were removed here to make room; open them again as result "
+        f"{name_result(reply.calls[0].call_id)}, with result.search, result.slice or result.query]"
     )
     assert (second, third) == ("x" * 10_000, "x" * 10_000)
     assert bench.journal.notices == ["context_shortened"]
@@ -270,7 +283,7 @@ async def test_a_conversation_that_would_not_fit_is_cut_before_it_is_sent() -> N
     bench = Bench([saying("."), saying("."), saying("Full.")], messages=messages)
     bench.agent.ladder.window = 3_000
     assert await bench.agent.investigate() == Concluded(text="Full.", iterations=3)
-    assert [len(content) for content in contents(bench.model.asked[0].messages)] == [97, 2_000]
+    assert [len(content) for content in contents(bench.model.asked[0].messages)] == [137, 2_000]
     assert bench.journal.failures == []
 
 
@@ -278,7 +291,7 @@ def test_the_newest_result_and_short_ones_are_never_cut() -> None:
     messages = [SystemMessage(text="s"), *result(1, 100), *result(2, 900), *result(3, 900)]
     before = measure(messages)
     assert shorten(messages) == 1
-    assert [len(content) for content in contents(messages)] == [100, 94, 900]
+    assert [len(content) for content in contents(messages)] == [100, 134, 900]
     assert measure(messages) < before
     assert shorten(messages) == 0
 

@@ -171,7 +171,10 @@ def test_a_tool_session_lasts_one_execution_there(folder: Folder) -> None:
 
 
 EXAMPLES = Path(__file__).parents[3] / "config"
-VARIABLES = ("METRICS_URL", "METRICS_TOKEN", "TICKETS_TOKEN", "GOOGLE_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY")
+VARIABLES = (
+    *("METRICS_URL", "METRICS_TOKEN", "TICKETS_TOKEN", "GITHUB_TOKEN"),
+    *("GOOGLE_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"),
+)
 
 
 @pytest.mark.parametrize("example", ["tarsy-p11", "tarsy-head"])

@@ -178,7 +178,12 @@ SYSTEM: dict[str, Any] = {
     "dashboard_url": "https://watch.example/",
     "allowed_ws_origins": ["https://*.example"],
     "github": {"token_env": "GH"},
-    "runbooks": {"repo_url": "https://github.com/o/r", "cache_ttl": "5m", "allowed_domains": ["github.com"]},
+    "runbooks": {
+        "repo_url": "https://github.com/o/r",
+        "cache_ttl": "5m",
+        "allowed_domains": ["github.com"],
+        "allow_private": True,
+    },
     "slack": {"enabled": True, "token_env": "SLACK", "channel": "C1"},
     "retention": {"session_retention_days": 1, "event_ttl": "2h", "cleanup_interval": "1h"},
     "holidays": [{"date": "02-29", "name": "Leap Day"}],

@@ -49,7 +49,24 @@ async def test_each_agent_has_its_own_part() -> None:
     model = ScriptedModel(turns={"A": [ScriptedTurn(text="I am A")], "B": [ScriptedTurn(text="I am B")]})
     assert await play(model, 0, agent="A") == [TextChunk(text="I am A"), QUIET]
     assert await play(model, 0, agent="B") == [TextChunk(text="I am B"), QUIET]
-    assert await play(model, 0, agent="C") == [TextChunk(text="The script has ended."), QUIET]
+    assert await play(model, 1, agent="B") == [TextChunk(text="The script has ended."), QUIET]
+
+
+async def test_a_replica_plays_its_own_part_or_that_of_its_agent() -> None:
+    model = ScriptedModel(turns={"A": [ScriptedTurn(text="I am A")], "A-2": [ScriptedTurn(text="I am the second")]})
+    assert await play(model, 0, agent="A-1") == [TextChunk(text="I am A"), QUIET]
+    assert await play(model, 0, agent="A-2") == [TextChunk(text="I am the second"), QUIET]
+
+
+@pytest.mark.parametrize("agent", ["ExecSummaryAgent", "SynthesisAgent"])
+async def test_a_list_of_turns_is_no_part_for_those_who_are_asked_something_else(agent: str) -> None:
+    with pytest.raises(ModelUnavailable, match=f"the script has no part for {agent}"):
+        await play(ScriptedModel(turns=[ScriptedTurn(text="I look.")]), 0, agent=agent)
+
+
+async def test_an_agent_that_a_script_does_not_name_is_told_so() -> None:
+    with pytest.raises(ModelUnavailable, match="the script has no part for C"):
+        await play(ScriptedModel(turns={"A": [ScriptedTurn(text="I am A")]}), 0, agent="C")
 
 
 async def test_a_turn_may_be_made_from_the_request() -> None:

@@ -51,8 +51,8 @@ def test_lines_are_those_of_the_text_as_it_was_given() -> None:
     """A key of four lines becomes one, and whoever follows it must still be found in the file."""
     report = report_masking(compile_mask(), f"start\n{KEY} password=hunter2-deck\nthen\nmate@ship.example")
     assert tell(report) == [
-        (2, "password", "[MASKED_PASSWORD]", 1),
         (2, "private_key_block", "[MASKED_PRIVATE_KEY]", 1),
+        (5, "password", "[MASKED_PASSWORD]", 1),
         (7, "email", "[MASKED_EMAIL]", 1),
     ]
 

@@ -1,43 +1,45 @@
-"""Prompts as templates. A missing variable is an error, never an empty line.
+"""Prompts as a model reads them. What others wrote stands between the markers of a fence, a new one in each prompt.
 
-What comes from outside, such as the alert, stands between fences that carry a random word: text inside cannot close
-the fence it does not know.
+The same inputs give the same text, save for the fence's word and the time; both can be handed in.
 """
 
-import secrets
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from functools import cache
-from pathlib import Path
+from types import MappingProxyType
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from midwatch.agent.prompts.fences import Fence, inline
+from midwatch.agent.prompts.moment import tell_moment
+from midwatch.agent.prompts.templates import fill_template
+from midwatch.domain.session import StageType, WorkStatus
+from midwatch.domain.stories import Exchange, StageStory
 
-
-@cache
-def load_template(name: str) -> Template:
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        autoescape=False,  # noqa: S701 -- prompts are text, not markup
-    )
-    return environment.get_template(name)
+_NO_HOLIDAYS: Mapping[str, str] = MappingProxyType({})
 
 
 def render_system(
     *,
+    agent: str,
+    role: StageType = StageType.INVESTIGATION,
     instructions: Mapping[str, str],
     unavailable: Mapping[str, str],
     custom_instructions: str,
-    agent: str,
     budget: str = "",
+    holidays: Mapping[str, str] = _NO_HOLIDAYS,
+    now: datetime | None = None,
+    fence: Fence | None = None,
 ) -> str:
-    return load_template("system.md.j2").render(
+    """`holidays` maps a month and a day, such as `12-25`, to a name."""
+    return fill_template(
+        "system",
         agent=agent,
+        role=role,
         instructions=instructions,
-        unavailable=unavailable,
+        unavailable="\n".join(f"- {inline(server)}: {inline(reason, 500)}" for server, reason in unavailable.items()),
         custom_instructions=custom_instructions,
         budget=budget,
+        moment=tell_moment(now, holidays=holidays),
+        fence=fence or Fence(),
     )
 
 
@@ -47,22 +49,85 @@ def render_investigation(
     alert_data: str,
     runbook: str,
     earlier: Sequence[tuple[str, str]],
-    runbook_url: str | None = None,
-    fence: str | None = None,
+    missed_runbook: str | None = None,
+    fence: Fence | None = None,
 ) -> str:
-    """`earlier` holds the names of finished stages and their analyses, in order."""
-    return load_template("investigation.md.j2").render(
+    """`earlier` holds the names of finished stages and their analyses; `missed_runbook` could not be read."""
+    return fill_template(
+        "investigation",
         alert_type=alert_type,
         alert_data=alert_data,
         runbook=runbook,
-        runbook_url=runbook_url,
+        missed_runbook=missed_runbook,
         earlier=earlier,
-        fence=fence or secrets.token_hex(6),
+        fence=fence or Fence(),
     )
 
 
+def render_synthesis(
+    *,
+    alert_data: str,
+    runbook: str,
+    stage: StageStory,
+    missed_runbook: str | None = None,
+    fence: Fence | None = None,
+) -> str:
+    return fill_template(
+        "synthesis",
+        alert_type=None,
+        alert_data=alert_data,
+        runbook=runbook,
+        missed_runbook=missed_runbook,
+        stage=stage,
+        succeeded=sum(agent.status is WorkStatus.COMPLETED for agent in stage.agents),
+        fence=fence or Fence(),
+    )
+
+
+def render_executive_summary(*, analysis: str, fence: Fence | None = None) -> str:
+    return fill_template("executive_summary", analysis=analysis, fence=fence or Fence())
+
+
+def render_chat(
+    *,
+    alert_type: str,
+    alert_data: str,
+    runbook: str,
+    stages: Sequence[StageStory],
+    final_analysis: str | None,
+    executive_summary: str | None,
+    exchanges: Sequence[Exchange],
+    question: str,
+    author: str,
+    missed_runbook: str | None = None,
+    fence: Fence | None = None,
+) -> str:
+    return fill_template(
+        "chat",
+        alert_type=alert_type,
+        alert_data=alert_data,
+        runbook=runbook,
+        missed_runbook=missed_runbook,
+        stages=stages,
+        final_analysis=final_analysis,
+        executive_summary=executive_summary,
+        exchanges=exchanges,
+        question=question,
+        author=author,
+        fence=fence or Fence(),
+    )
+
+
+def render_summarizer(*, server: str, tool: str, max_tokens: int) -> str:
+    return fill_template("summarizer", server=server, tool=tool, max_tokens=max_tokens)
+
+
+def render_tool_output(*, conversation: str, output: str, fence: Fence | None = None) -> str:
+    return fill_template("tool_output", conversation=conversation, output=output, fence=fence or Fence())
+
+
 def render_conclude_now(iterations: int) -> str:
-    return load_template("conclude.md.j2").render(iterations=iterations)
+    return fill_template("conclude", iterations=iterations)
 
 
 def read_used_up(prompt: str) -> str | None:
@@ -77,7 +142,7 @@ def read_used_up(prompt: str) -> str | None:
 def _concluding_prompts() -> tuple[tuple[str, str, str], ...]:
     """What follows the amount that was used up, and the words before and after it."""
     mark = "\x00"
-    said = {"": render_budget_spent(mark), " iterations": load_template("conclude.md.j2").render(iterations=mark)}
+    said = {"": render_budget_spent(mark), " iterations": fill_template("conclude", iterations=mark)}
     return tuple((unit, *_split(prompt, mark)) for unit, prompt in said.items())
 
 
@@ -87,20 +152,20 @@ def _split(prompt: str, mark: str) -> tuple[str, str]:
 
 
 def render_say_something() -> str:
-    return load_template("say_something.md.j2").render()
+    return fill_template("say_something")
 
 
 def render_budget_spent(spent: str) -> str:
-    return load_template("spent.md.j2").render(spent=spent)
+    return fill_template("spent", spent=spent)
 
 
 def render_budget_left(left: str) -> str:
-    return load_template("budget_left.md.j2").render(left=left)
+    return fill_template("budget_left", left=left)
 
 
 def render_be_direct() -> str:
-    return load_template("be_direct.md.j2").render()
+    return fill_template("be_direct")
 
 
-def render_broken_off(partial: str) -> str:
-    return load_template("broken_off.md.j2").render(partial=partial)
+def render_broken_off(partial: str, fence: Fence | None = None) -> str:
+    return fill_template("broken_off", partial=partial, fence=fence or Fence())

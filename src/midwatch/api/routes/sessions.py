@@ -6,12 +6,19 @@ from uuid import UUID
 from fastapi import APIRouter
 
 from midwatch.api.description import WITH_BODY, refusals
-from midwatch.api.schemas import CallCancelOut, CancelOut, SessionOut, SessionStatusOut, SessionSummaryOut
+from midwatch.api.schemas import (
+    CallCancelOut,
+    CancelOut,
+    ExecutionCancelOut,
+    SessionOut,
+    SessionStatusOut,
+    SessionSummaryOut,
+)
 from midwatch.api.state import TheConfig, TheFlusher, TheStore
 from midwatch.api.timeline_bodies import TimelineEntry
 from midwatch.domain.errors import NotFound
-from midwatch.domain.session import SessionStatus
 from midwatch.intake.cancel_call import cancel_call
+from midwatch.intake.cancel_execution import cancel_execution
 from midwatch.intake.cancel_session import cancel_session
 from midwatch.store.feed import read_live_texts, read_timeline
 from midwatch.store.readings import read_session, read_session_statistics, read_session_status, session_exists
@@ -79,10 +86,27 @@ async def show_timeline(session_id: UUID, store: TheStore) -> list[dict[str, Any
     responses=refusals(409) | WITH_BODY,
 )
 async def cancel(session_id: UUID, store: TheStore, flusher: TheFlusher) -> CancelOut:
-    """At once when it waits; one that runs ends when its worker has seen it. One that has ended cannot be cancelled."""
-    status = await cancel_session(store, flusher, session_id)
-    message = "Session cancelled" if status is SessionStatus.CANCELLED else "Session is being cancelled"
-    return CancelOut(session_id=session_id, status=status, message=message)
+    """At once when it waits; one that runs ends when its worker has seen it.
+
+    Of a session that has ended, the question that is being answered is cancelled; without one there is nothing to do.
+    """
+    cancelled = await cancel_session(store, flusher, session_id)
+    what = "Question" if cancelled.is_chat else "Session"
+    message = f"{what} cancelled" if cancelled.is_over else f"{what} is being cancelled"
+    return CancelOut(session_id=session_id, status=cancelled.status, message=message)
+
+
+@router.post(
+    "/{session_id}/executions/{execution_id}/cancel",
+    summary="Cancel one agent",
+    operation_id="cancel_execution",
+    responses=refusals(409) | WITH_BODY,
+)
+async def end_execution(session_id: UUID, execution_id: UUID, store: TheStore) -> ExecutionCancelOut:
+    """The others of its stage go on; whether the stage can succeed without it is up to the stage's policy."""
+    await cancel_execution(store, session_id, execution_id)
+    message = "Agent is being cancelled"
+    return ExecutionCancelOut(session_id=session_id, execution_id=execution_id, message=message)
 
 
 @router.post(

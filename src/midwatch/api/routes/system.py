@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Query
 
 from midwatch.api.description import refusals
 from midwatch.api.list_query import Words, refuse_repeats
-from midwatch.api.state import TheConfig, TheSightings
+from midwatch.api.state import TheConfig, TheRunbooks, TheSightings
 from midwatch.api.system_bodies import (
     AlertTypeOut,
     AlertTypesOut,
@@ -45,9 +45,9 @@ async def list_alert_types(config: TheConfig) -> AlertTypesOut:
 
 
 @router.get("/runbooks", summary="List runbooks")
-async def list_runbooks() -> list[str]:
-    """Addresses of known runbooks: none, as no repository can be configured yet."""
-    return []
+async def list_runbooks(runbooks: TheRunbooks) -> list[str]:
+    """Addresses of the runbooks in the configured repository; none when they cannot be had, and a warning says why."""
+    return list(await runbooks.list())
 
 
 @router.get("/system/warnings", summary="List warnings")

@@ -5,15 +5,21 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from fastapi import APIRouter
+from starlette.responses import PlainTextResponse, Response
 
-from midwatch.api.description import refusals
+from midwatch.api.description import Answers, refusals
 from midwatch.api.state import TheStore
 from midwatch.api.trace_bodies import LlmDetail, McpDetail, TraceOut
-from midwatch.domain.errors import NotFound
+from midwatch.domain.errors import Gone, NotFound
 from midwatch.store.driver import Row, Tx
 from midwatch.store.ledger import Outbound, find_last, read_outbound, rebuild_one
 from midwatch.store.readings import session_exists
+from midwatch.store.results import KEPT, read_interaction_result
 from midwatch.store.traces import read_llm_interaction, read_mcp_interaction, read_trace
+
+_TEXT: Answers = {
+    200: {"description": "The result", "content": {"text/plain": {"schema": {"type": "string"}}}},
+}
 
 router = APIRouter(prefix="/api/v1/sessions/{session_id}/trace", responses=refusals(400, 404, 503))
 
@@ -47,6 +53,24 @@ async def show_mcp_interaction(session_id: UUID, interaction_id: UUID, store: Th
     if row is None:
         raise NotFound("MCP interaction", interaction_id)
     return McpDetail.from_row(row)
+
+
+@router.get(
+    "/mcp/{interaction_id}/result",
+    summary="Show all that a tool answered",
+    response_class=Response,
+    responses=_TEXT | refusals(410),
+)
+async def show_result(session_id: UUID, interaction_id: UUID, store: TheStore) -> Response:
+    """The whole result of a call, masked, as the journal has it. A long one is kept for 7 days."""
+    async with store.connect() as tx:
+        await _check_session(tx, session_id)
+        stored = await read_interaction_result(tx, session_id, interaction_id)
+    if stored is None:
+        raise NotFound("result of MCP interaction", interaction_id)
+    if not stored.is_whole:
+        raise Gone(f"a long result is kept for {KEPT.days} days; the trace shows what is left of it")
+    return PlainTextResponse(await asyncio.to_thread(stored.unpack))
 
 
 async def _rebuild_last(rows: Sequence[Row], interaction_id: UUID) -> Outbound | None:

@@ -27,6 +27,7 @@ from midwatch.domain.timeline import EventType, TimelineStatus, TimelineType
 
 _THINKING = "dim italic"
 _NARROWEST = 10
+_CUT = frozenset({TimelineStatus.INTERRUPTED, TimelineStatus.CANCELLED, TimelineStatus.TIMED_OUT})
 
 
 @dataclass(slots=True, kw_only=True)
@@ -213,7 +214,7 @@ class Transcript:
             case TimelineType.LLM_RESPONSE:
                 stream = self._streams.pop(str(event.get("event_id")), None)
                 self._held.append((stream.agent if stream else self._agent_of(event), content))
-                if event.get("status") == TimelineStatus.INTERRUPTED:
+                if event.get("status") in _CUT:
                     self._release(None)
                     self.screen.show(render_aside("[cut off]", "yellow"))
             case TimelineType.LLM_TOOL_CALL:
@@ -236,7 +237,7 @@ class Transcript:
         self._say(stream, content[len(stream.shown) :])
         self._show_lines(stream.wrapping.finish(self._room), _THINKING)
         self.screen.partial = ""
-        if event.get("status") == TimelineStatus.INTERRUPTED:
+        if event.get("status") in _CUT:
             self.screen.show(render_aside("[cut off]", "yellow"))
         if self._front == event_id:
             self._front = None

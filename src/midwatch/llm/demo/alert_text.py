@@ -11,6 +11,8 @@ LONGEST = 20_000
 _FENCED = r"<!-- {name}_START (?P<word>\S+) -->\n?(?P<inside>.*?)\n?<!-- {name}_END (?P=word) -->"
 _ALERT = re.compile(_FENCED.format(name="ALERT_DATA"), re.DOTALL)
 _RUNBOOK = re.compile(_FENCED.format(name="RUNBOOK"), re.DOTALL)
+_ANALYSIS = re.compile(_FENCED.format(name="ANALYSIS"), re.DOTALL)
+_QUESTION = re.compile(_FENCED.format(name="QUESTION"), re.DOTALL)
 _EARLIER = re.compile(_FENCED.format(name="CHAIN_CONTEXT"), re.DOTALL)
 
 
@@ -35,6 +37,22 @@ def find_alert(messages: Sequence[Message]) -> Alert | None:
                 has_runbook=_RUNBOOK.search(rest) is not None,
                 earlier=earlier["inside"] if earlier else "",
             )
+    return None
+
+
+def find_question(messages: Sequence[Message]) -> str | None:
+    """What a person asks about an investigation."""
+    for message in messages:
+        if isinstance(message, UserMessage) and (found := _QUESTION.search(without_alerts(message.text))):
+            return found["inside"][:LONGEST]
+    return None
+
+
+def find_analysis(messages: Sequence[Message]) -> str | None:
+    """What is to be summed up."""
+    for message in messages:
+        if isinstance(message, UserMessage) and (found := _ANALYSIS.search(message.text)):
+            return found["inside"]
     return None
 
 

@@ -2,16 +2,16 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from midwatch.domain.messages import AssistantMessage, Message, UserMessage
-from midwatch.llm.demo.alert_text import Alert, find_alert, without_alerts
+from midwatch.llm.demo.alert_text import Alert, find_alert, find_analysis, find_question, without_alerts
 from midwatch.llm.demo.case import Case
 from midwatch.llm.demo.clues import find_clues
 from midwatch.llm.demo.observations import gather_facts, list_exchanges
 from midwatch.llm.demo.report import FOOTER, render_report, say_alert
 from midwatch.llm.demo.steps import Plan, plan_calls
-from midwatch.llm.demo.symptoms import find_symptoms
+from midwatch.llm.demo.symptoms import Symptom, find_symptoms
 from midwatch.llm.demo.toolbox import Chosen, Toolbox
 from midwatch.llm.model import ModelRequest
 
@@ -19,6 +19,9 @@ _ROOT_CAUSE = re.compile(r"^#{1,6} *Root cause *\n+(.+?)(?=\n#|\Z)", re.DOTALL |
 _MOST_QUOTES = 3
 _LONGEST_QUOTE = 1_000
 _REASONS = 2
+_LOOKED_AGAIN = (
+    "I am a demo model: I follow rules, so I took the question for an alert and looked at the machine again."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +32,18 @@ class Turn:
 
 
 def respond(request: ModelRequest) -> Turn:
-    alert = find_alert(request.messages)
+    question = find_question(request.messages)
+    if question is None:
+        return _investigate(request, find_alert(request.messages))
+    if Symptom.UNKNOWN in find_symptoms(question):
+        return Turn(text=_answer_briefly(request.messages))
+    turn = _investigate(request, Alert(text=question))
+    return replace(turn, text=f"{_LOOKED_AGAIN}\n\n{turn.text}") if turn.text else turn
+
+
+def _investigate(request: ModelRequest, alert: Alert | None) -> Turn:
+    if alert is None and (analysis := find_analysis(request.messages)):
+        return Turn(text=_sum_up(analysis))
     if alert is None or _has_concluded(request.messages):
         return Turn(text=_answer_briefly(request.messages))
     exchanges = list_exchanges(request.messages)
@@ -70,6 +84,12 @@ def _answer_briefly(messages: Sequence[Message]) -> str:
         return f"{opening} I find no alert to look into here, and no analysis to point to.\n\n{FOOTER}"
     quoted = "\n\n".join(f"> {quote}" for quote in quotes)
     return f"{opening} The root cause, as the analysis in this conversation has it:\n\n{quoted}\n\n{FOOTER}"
+
+
+def _sum_up(analysis: str) -> str:
+    found = _ROOT_CAUSE.search(analysis)
+    cause = " ".join((found[1] if found else analysis).split())[:_LONGEST_QUOTE]
+    return f"{cause} (Found by rules, not by a language model.)"
 
 
 def _quote(messages: Sequence[Message]) -> Iterator[str]:

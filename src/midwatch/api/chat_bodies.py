@@ -1,0 +1,48 @@
+"""Questions about a session over the wire, and what whoever asks is told."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Self
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from midwatch.domain.session import WorkStatus
+from midwatch.intake.ask_question import QUESTION_LIMIT
+from midwatch.store.chats import StoredQuestion
+
+
+class QuestionIn(BaseModel):
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    content: str = Field(
+        description=f"The question: not blank, and at most {QUESTION_LIMIT} bytes", json_schema_extra={"pattern": r"\S"}
+    )
+
+
+class QuestionAccepted(BaseModel):
+    chat_id: UUID
+    message_id: UUID
+    stage_id: UUID = Field(description="The stage in which the question is answered")
+
+
+class QuestionOut(BaseModel):
+    message_id: UUID
+    stage_id: UUID
+    status: WorkStatus = Field(description="Of the answer")
+    content: str
+    author: str
+    created_at: datetime
+    error_message: str | None = Field(description="Why there is no answer")
+
+
+class QuestionsOut(BaseModel):
+    chat_id: UUID | None = Field(description="Null when nobody has asked yet")
+    messages: list[QuestionOut]
+
+    @classmethod
+    def from_questions(cls, questions: Sequence[StoredQuestion]) -> Self:
+        return cls(
+            chat_id=questions[0].chat_id if questions else None,
+            messages=[QuestionOut.model_validate(each, from_attributes=True) for each in questions],
+        )

@@ -1,0 +1,229 @@
+"""A sentence taken apart: which word is which verb, what its object is, and what stands around it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from midwatch.safety.claims.grammar import Grammar, Role
+from midwatch.safety.claims.lexicon import Action, Entry, Family, Form, Lexicon
+from midwatch.safety.claims.passages import Mood, Sentence
+from midwatch.safety.claims.words import Kind, Word, cut_words
+
+REACH: Final = 7
+"""How many words may stand between a verb and its particle, or the noun it needs."""
+_REACH_OF_COMPLETION: Final = 6
+_LONGEST_HEADLINE: Final = 9
+_LISTING: Final = (",", "&", "(", ")")
+_CLAUSE_STOPS: Final = (",", ";", "—", "–", ":", ".", "-")
+
+
+@dataclass(slots=True)
+class Reading:
+    sentence: Sentence
+    low: str
+    words: Sequence[Word]
+    lexicon: Lexicon
+    grammar: Grammar
+
+    def low_at(self, place: int) -> str:
+        return self.words[place].low if 0 <= place < len(self.words) else ""
+
+    def choose(self, place: int) -> Entry | None:
+        """The action a word stands for, by its particle and its object."""
+        plain: Entry | None = None
+        for entry in self.lexicon.look_up(self.words[place].low):
+            if not entry.action.particles or entry.form is Form.NOUN:
+                plain = plain or entry
+            elif self._has_particle(place, entry.action.particles):
+                return entry
+        if plain is None or not plain.action.objects:
+            return plain
+        near = self.words[place + 1 : place + 1 + REACH]
+        subject = self.words[slice(*self.grammar.role_of(place).subject)]
+        return plain if any(word.low in plain.action.objects for word in (*near, *subject)) else None
+
+    def read_object(self, verb: int, action: Action) -> tuple[tuple[Word, ...], tuple[Word, ...]]:
+        """The object, and where: what follows words like "on"."""
+        lexicon = self.lexicon
+        about: list[Word] = []
+        places: list[Word] = []
+        filling: list[Word] | None = about
+        for place in range(verb + 1, len(self.words)):
+            word = self.words[place]
+            if word.kind is Kind.MARK or (word.kind is Kind.STOP and not self._continues_list(place)):
+                break
+            if word.kind is Kind.WORD:
+                if word.low in action.particles:
+                    continue
+                if word.low in lexicon.phrase_ends:
+                    filling = about if not about and word.low == "of" else places if word.low in lexicon.places else None
+                    continue
+                if self._starts_verb(place) or word.low in lexicon.contrasts:
+                    break
+            if filling is not None:
+                filling.append(word)
+        return tuple(about), tuple(places)
+
+    def split_places(self, words: Sequence[Word]) -> tuple[tuple[Word, ...], tuple[Word, ...]]:
+        """`nginx on web-1`: the thing, and where it is."""
+        for place, word in enumerate(words):
+            if place and word.kind is Kind.WORD and word.low in self.lexicon.places:
+                return tuple(words[:place]), tuple(words[place + 1 :])
+        return tuple(words), ()
+
+    def until_stop(self, begin: int) -> Iterator[Word]:
+        for word in self.words[begin:]:
+            if word.kind in (Kind.STOP, Kind.MARK) and word.low not in "()&":
+                return
+            yield word
+
+    def find_noun(self, span: range) -> Entry | None:
+        """The name of an action: "a restart"."""
+        for place in span:
+            word = self.words[place]
+            if word.kind is Kind.STOP or word.low in self.lexicon.negations or word.low in self.lexicon.nothings:
+                return None
+            for entry in self.lexicon.entries.get(word.low, ()) if word.kind is Kind.WORD else ():
+                if Form.NOUN in entry.form and self._is_noun(place, entry) and not self.is_modifier(place):
+                    return entry
+        return None
+
+    def is_modifier(self, place: int) -> bool:
+        """`restart count`, `update policy`: only names another thing."""
+        after = self.words[place + 1] if place + 1 < len(self.words) else None
+        return after is not None and after.kind is Kind.WORD and after.low in self.lexicon.noun_heads
+
+    def find_completion(self, begin: int) -> int | None:
+        """Where it says that what stands before is complete."""
+        lexicon = self.lexicon
+        for place in range(begin, min(begin + _REACH_OF_COMPLETION, len(self.words))):
+            word = self.words[place]
+            if word.kind is Kind.MARK or word.low in lexicon.completions or word.low in lexicon.results:
+                return place
+            is_helper = word.low in lexicon.be or word.low in lexicon.have or lexicon.is_adverb(word.low)
+            if not is_helper and word.low not in (":", "—", "–", "-", ")", "!", "(", "…", "..."):
+                return None
+        return None
+
+    def skip_complement(self, place: int) -> int:
+        """`of nginx on web-1`."""
+        lexicon = self.lexicon
+        if self.low_at(place) not in lexicon.prepositions:
+            return place
+        for at in range(place + 1, min(place + REACH, len(self.words))):
+            word = self.words[at]
+            is_verb = word.low in lexicon.be or word.low in lexicon.have
+            if word.kind in (Kind.STOP, Kind.MARK) or is_verb or word.low in lexicon.completions | lexicon.results:
+                return at
+        return place
+
+    def has_finite_after(self, place: int) -> bool:
+        lexicon = self.lexicon
+        for word in self.words[place + 1 :]:
+            if word.low in _CLAUSE_STOPS or word.low in lexicon.joiners or word.low in lexicon.contrasts:
+                return False
+            is_helper = word.low in lexicon.be | lexicon.have | lexicon.modals | lexicon.did
+            if word.kind is Kind.WORD and (is_helper or word.low in lexicon.present_verbs):
+                return True
+        return False
+
+    def goes_on_with_object(self, place: int) -> bool:
+        if place + 1 >= len(self.words):
+            return False
+        after = self.words[place + 1]
+        if after.kind in (Kind.STOP, Kind.MARK):
+            return False
+        if after.kind is not Kind.WORD:
+            return True
+        low, lexicon = after.low, self.lexicon
+        if low in lexicon.joiners and place + 2 < len(self.words) and self.grammar.is_finite(place + 2):
+            return self.goes_on_with_object(place + 2)
+        entry = self.choose(place)
+        is_particle = entry is not None and low in entry.action.particles
+        return not (is_particle or low in lexicon.phrase_ends or lexicon.is_adverb(low) or low in lexicon.joiners)
+
+    def is_research(self, verb: int, about: Sequence[Word]) -> bool:
+        """The action belongs to the investigation: nothing outside changes with it."""
+        lexicon = self.lexicon
+        if self.low_at(verb + 1) in lexicon.digressing.get(self.words[verb].low, ()):
+            return True
+        entry = self.choose(verb)
+        research = lexicon.research - lexicon.stoppable if entry and entry.action.family is Family.STOP else lexicon.research
+        return any(word.kind is not Kind.CODE and word.low in research for word in about)
+
+    def is_property(self, place: int, role: Role) -> bool:
+        """`Restarted pods: 3`, `Deleted files cannot be recovered`, `Increased latency`."""
+        lexicon, words = self.lexicon, self.words
+        if any(low in lexicon.property_adverbs for low in role.adverbs):
+            return True
+        if place + 1 >= len(words):
+            return False
+        after = words[place + 1]
+        if after.low in _AFTER_A_LABEL:
+            return True
+        if after.kind is Kind.NUMBER and self.low_at(place + 2) in lexicon.times:
+            return True
+        if after.kind is not Kind.WORD or after.low in lexicon.before_nouns:
+            return False
+        if words[place].low in lexicon.levels and not any(word.low in _CHANGE_OF_LEVEL for word in words[place + 1 :]):
+            return True
+        if self.low_at(place + 2) == ":" and place == 0:
+            return True
+        return self.has_finite_after(place)
+
+    def is_told_as_done(self) -> bool:
+        """By its place or its mark: whatever the form of its verb."""
+        sentence = self.sentence
+        if sentence.mood is Mood.ADVICE:
+            return False
+        if sentence.is_ticked or (sentence.mood is Mood.DONE and sentence.is_item):
+            return True
+        return not sentence.is_head and bool(self.has_mark() or self.lexicon.done_marks.search(self.low))
+
+    def has_mark(self) -> bool:
+        return any(word.kind is Kind.MARK for word in self.words)
+
+    def has_success(self, role: Role) -> bool:
+        successes = self.lexicon.successes
+        return any(low in successes for low in role.adverbs) or "successfully" in self.low or self.has_mark()
+
+    def is_short(self, subject: Sequence[Word]) -> bool:
+        return 0 < len(subject) <= _LONGEST_HEADLINE
+
+    def has_means(self, place: int) -> bool:
+        """`resolved by restarting`."""
+        is_gerund = any(Form.GERUND in entry.form for entry in self.lexicon.entries.get(self.low_at(place + 2), ()))
+        return self.low_at(place + 1) in self.lexicon.means and is_gerund
+
+    def _has_particle(self, place: int, particles: frozenset[str]) -> bool:
+        for word in self.words[place + 1 : place + 1 + REACH]:
+            if word.low in particles:
+                return True
+            if word.kind is Kind.STOP and word.low not in "()":
+                return False
+        return False
+
+    def _is_noun(self, place: int, entry: Entry) -> bool:
+        """A word that may be a verb as well is a noun after a determiner or an adjective."""
+        before = self.low_at(place - 1)
+        return Form.BASE not in entry.form or before in self.lexicon.generic or before in self.lexicon.before_nouns
+
+    def _starts_verb(self, place: int) -> bool:
+        low, lexicon = self.words[place].low, self.lexicon
+        if low in lexicon.firsts or low in lexicon.modals:
+            return True
+        return self.low_at(place - 1) in lexicon.joiners and self.grammar.is_finite(place)
+
+    def _continues_list(self, place: int) -> bool:
+        if self.words[place].low not in _LISTING or place + 1 >= len(self.words):
+            return False
+        return self.words[place + 1].kind in (Kind.NAME, Kind.CODE) or self.words[place].low != ","
+
+
+_AFTER_A_LABEL: Final = (":", "by", "because", "due", "if")
+_CHANGE_OF_LEVEL: Final = ("to", "from", "by")
+
+
+def take_apart(sentence: Sentence, *, lexicon: Lexicon) -> Reading:
+    words = cut_words(sentence.text, lexicon=lexicon)
+    return Reading(sentence, sentence.text.lower(), words, lexicon, Grammar(words, lexicon))

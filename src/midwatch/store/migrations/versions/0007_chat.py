@@ -1,0 +1,15 @@
+"""Chat: questions, and requests to stop."""
+
+from midwatch.store.scripts import run_script
+
+revision = "0007"
+down_revision = "0005"
+
+
+def upgrade() -> None:
+    run_script(__file__)
+
+
+def downgrade() -> None:
+    msg = "revisions only go forward: restore a backup instead"
+    raise RuntimeError(msg)
