@@ -57,7 +57,7 @@ on `re`, one by one, on the first half megabyte: medians of {rounds} rounds.
 Tool calls: CPU of this process for a call on a session that is held, ours and the SDK's client in turn, without gate,
 masking and journal. The servers are processes of their own.
 
-Classifier: a shell command judged, against the same command only parsed, in turn: the median over commands of medians.
+Classifier: shell commands judged, against the same commands only parsed: the median over commands of their medians.
 Commands a second are counted through a pipe, with the start of the process.
 
 Start: whole processes, started one after another: `--help` beside a Python that does nothing, `serve` beside a Python

@@ -1,29 +1,58 @@
-"""How much the judgement of a shell command costs beyond parsing it, and how many a second `midwatch classify` judges."""
+"""What judging a shell command costs against only parsing it, and how many a second `midwatch classify` judges."""
 
 import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from typing import TypeVar
 
 from benchmarks.report import Check
 from midwatch.safety.shell.classify import classify
 from midwatch.safety.shell.parse import parse
 
+Given = TypeVar("Given", str, bytes)
 _MOST_TIMES_PARSE = 8.0
 _LEAST_PER_SECOND = 2_000
 _PIPED = 20_000
 _COMMANDS = (
-    "ls -la /var/log", "ps aux --sort=-%mem | head -n 10", "kubectl get pods -n prod -o wide", "find / -name '*.log' -mtime -1 2>/dev/null", "journalctl -u nginx --since '1 hour ago' | tail -50",
-    "df -h; free -m; uptime", "cat /proc/meminfo | awk '/MemFree/ {print $2}'", "systemctl status nginx", "docker ps -a --format '{{.Names}}'", "for i in 1 2 3; do echo $i; done", "rm -rf /tmp/x",
-    "echo $(date) > /tmp/x", "sed -n '1,5p' f", "grep -rn error /var/log/syslog | sort | uniq -c", "curl -s -o /dev/null -w '%{http_code}' https://example.com", "git log --oneline -10", "ss -tulpn | grep :80",
-    "kubectl logs deploy/web --since=1h --tail=100", "du -sh /var/* 2>/dev/null | sort -rh | head -10", "awk -F: '$3 >= 1000 {print $1}' /etc/passwd", "ssh host 'df -h; free -m'", "timeout 10 tail -f /var/log/syslog",
-    "if systemctl is-active nginx >/dev/null; then echo up; else echo down; fi", "docker exec web cat /etc/resolv.conf", "dig @8.8.8.8 example.com MX", "jq -r '.items[].metadata.name' f.json", "tar -tvf a.tar.gz",
-    "lsof -nP -iTCP -sTCP:LISTEN", "openssl x509 -enddate -noout -in cert.pem", "find . -type f -exec grep -l x {} +", "while read -r line; do echo \"$line\"; done < file.txt", "LC_ALL=C sort f | uniq -c", "bash -c 'ls; cat f'",
-)  # fmt: skip
+    "ls -la /var/log",
+    "ps aux --sort=-%mem | head -n 10",
+    "kubectl get pods -n prod -o wide",
+    "find / -name '*.log' -mtime -1 2>/dev/null",
+    "journalctl -u nginx --since '1 hour ago' | tail -50",
+    "df -h; free -m; uptime",
+    "cat /proc/meminfo | awk '/MemFree/ {print $2}'",
+    "systemctl status nginx",
+    "docker ps -a --format '{{.Names}}'",
+    "for i in 1 2 3; do echo $i; done",
+    "rm -rf /tmp/x",
+    "echo $(date) > /tmp/x",
+    "sed -n '1,5p' f",
+    "grep -rn error /var/log/syslog | sort | uniq -c",
+    "curl -s -o /dev/null -w '%{http_code}' https://example.com",
+    "git log --oneline -10",
+    "ss -tulpn | grep :80",
+    "kubectl logs deploy/web --since=1h --tail=100",
+    "du -sh /var/* 2>/dev/null | sort -rh | head -10",
+    "awk -F: '$3 >= 1000 {print $1}' /etc/passwd",
+    "ssh host 'df -h; free -m'",
+    "timeout 10 tail -f /var/log/syslog",
+    "if systemctl is-active nginx >/dev/null; then echo up; else echo down; fi",
+    "docker exec web cat /etc/resolv.conf",
+    "dig @8.8.8.8 example.com MX",
+    "jq -r '.items[].metadata.name' f.json",
+    "tar -tvf a.tar.gz",
+    "lsof -nP -iTCP -sTCP:LISTEN",
+    "openssl x509 -enddate -noout -in cert.pem",
+    "find . -type f -exec grep -l x {} +",
+    'while read -r line; do echo "$line"; done < file.txt',
+    "LC_ALL=C sort f | uniq -c",
+    "bash -c 'ls; cat f'",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,19 +79,19 @@ class ClassifierFigures:
 
 
 def measure_classifier(*, rounds: int) -> ClassifierFigures:
-    for command in _COMMANDS:
-        classify(command)
-    judged = {command: list[float]() for command in _COMMANDS}
-    parsed = {command: list[float]() for command in _COMMANDS}
-    for _ in range(rounds * 40):
-        for command in _COMMANDS:
-            judged[command].append(_time(classify, command))
-            parsed[command].append(_time(parse, command.encode()))
-    ratios = [median(judged[command]) / median(parsed[command]) for command in _COMMANDS]
+    judged = _time_each(classify, _COMMANDS, rounds=rounds)
+    parsed = _time_each(parse, [command.encode() for command in _COMMANDS], rounds=rounds)
+    ratios = [ours / floor for ours, floor in zip(judged, parsed, strict=True)]
     return ClassifierFigures(ratio=median(ratios), per_second=_PIPED / _time_pipe())
 
 
-def _time(work: Callable[..., object], argument: str | bytes) -> float:
+def _time_each(work: Callable[[Given], object], given: Sequence[Given], *, rounds: int) -> list[float]:
+    """Medians, one for each, over rounds through all of them; the first round is for warmth."""
+    times = [[_time(work, each) for each in given] for _ in range(rounds * 40 + 1)]
+    return [median(column) for column in zip(*times[1:], strict=True)]
+
+
+def _time(work: Callable[[Given], object], argument: Given) -> float:
     start = time.perf_counter()
     work(argument)
     return time.perf_counter() - start

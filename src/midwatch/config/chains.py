@@ -56,7 +56,7 @@ class Synthesis(Strict):
 
 class Stage(Strict):
     name: Name = Field(description="Shown to people and to later stages")
-    agents: tuple[StageAgent, ...] = Field(min_length=1, description="Work side by side; what several found is made one analysis")
+    agents: tuple[StageAgent, ...] = Field(min_length=1, description="Work side by side; a synthesis follows several")
     replicas: int = Field(default=1, ge=0, description="The same agent several times, side by side; 0 counts as 1")
     success_policy: SuccessPolicy | None = Field(default=None, description="Must `all` agents succeed, or `any`?")
     max_iterations: int | None = Field(default=None, ge=1, description=ITERATIONS)

@@ -15,8 +15,9 @@ from midwatch.config.resolve import ExecutionSettings, resolve_budgets, resolve_
 from midwatch.domain.errors import LeaseLost
 from midwatch.domain.session import SessionStatus, StageType, WorkStatus
 from midwatch.domain.stories import AgentStory, Deed, Exchange, StageStory
+from midwatch.investigation.assignment import Assignment, FirstWords
 from midwatch.investigation.case import Case
-from midwatch.investigation.execution import Assignment, FirstWords, run_execution
+from midwatch.investigation.execution import run_execution
 from midwatch.investigation.held import Course, HeldSession, run_held
 from midwatch.investigation.means import Means
 from midwatch.investigation.resume import announce_resume, close_cut_streams

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 import structlog
 
 from midwatch.domain.errors import Draining, LeaseLost, StoreUnavailable
-from midwatch.investigation.execution import Assignment, ExecutionEnding, run_execution
+from midwatch.investigation.assignment import Assignment, ExecutionEnding
+from midwatch.investigation.execution import run_execution
 from midwatch.investigation.means import Means
 from midwatch.timeline.run import RunLog
 

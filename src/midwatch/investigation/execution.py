@@ -5,12 +5,10 @@ their settings and in the words that open the conversation, and run here alike.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, assert_never
-from uuid import UUID
 
 import structlog
 
@@ -18,12 +16,12 @@ from midwatch.agent.budget import Budget
 from midwatch.agent.loop import Agent
 from midwatch.agent.manners import Manner, choose_manner
 from midwatch.agent.outcome import Concluded, Failed, Outcome, TimedOut
-from midwatch.agent.purse import Purse
 from midwatch.config.resolve import ExecutionSettings
 from midwatch.domain.errors import Draining, LeaseLost, ModelUnavailable, NotFound, StoreUnavailable
 from midwatch.domain.messages import Message, SystemMessage, UserMessage
-from midwatch.domain.session import StageType, WorkStatus
+from midwatch.domain.session import WorkStatus
 from midwatch.domain.timeline import Phase
+from midwatch.investigation.assignment import Assignment, ExecutionEnding
 from midwatch.investigation.means import Means
 from midwatch.investigation.models import open_ladder
 from midwatch.investigation.results import build_summarizer, portion_results
@@ -36,7 +34,6 @@ from midwatch.store.journal import Batch, commit_batch
 from midwatch.store.runs import (
     Conversation,
     NewExecution,
-    StoredExecution,
     begin_execution,
     finish_execution,
     keep_execution,
@@ -56,48 +53,6 @@ _UNKNOWN = "unknown"
 """The provider and the model of an execution that ended before either was chosen."""
 
 log = structlog.get_logger()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FirstWords:
-    """What opens a conversation."""
-
-    system: str
-    user: str
-    warnings: tuple[str, ...] = ()
-    """What a reader of the session should know about them."""
-
-
-Opening = Callable[[ExecutionSettings, Workbench], Awaitable[FirstWords]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Assignment:
-    """What one agent is to do."""
-
-    stage_id: UUID
-    stage_type: StageType
-    agent_name: str
-    """As shown; several agents of a stage may share one entry of the configuration."""
-    resolve: Callable[[], ExecutionSettings]
-    """Raises NotFound when the configuration no longer has what a chain names."""
-    opening: Opening
-    """Asked once, by whoever begins; a run that resumes has the conversation."""
-    purse: Purse
-    before: StoredExecution | None = None
-    """The execution as an earlier owner left it."""
-    agent_index: int = 1
-    """Counted from one, as stages are."""
-    seconds: float | None = None
-    """It has no more time than this; None: only the session's own."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExecutionEnding:
-    status: WorkStatus
-    error: str | None = None
-    text: str | None = None
-    text_id: UUID | None = None
 
 
 _CANCELLED = ExecutionEnding(status=WorkStatus.CANCELLED, error="cancelled by a person")

@@ -13,8 +13,8 @@ from midwatch.agent.prompts.render import (
 from midwatch.config.resolve import ExecutionSettings
 from midwatch.domain.runbook import Runbook
 from midwatch.domain.session import StageType
+from midwatch.investigation.assignment import FirstWords
 from midwatch.investigation.case import Case
-from midwatch.investigation.execution import FirstWords
 from midwatch.investigation.stories import fit_stories, measure_room
 from midwatch.store.stories import load_stage_story
 from midwatch.tools.workbench import Workbench

@@ -7,9 +7,9 @@ from uuid import UUID
 
 from midwatch.config.resolve import ExecutionSettings
 from midwatch.domain.session import ParallelType, StageType, SuccessPolicy, WorkStatus
+from midwatch.investigation.assignment import Assignment, ExecutionEnding, Opening
 from midwatch.investigation.case import Case
 from midwatch.investigation.crew import Crew
-from midwatch.investigation.execution import Assignment, ExecutionEnding, Opening
 from midwatch.investigation.verdict import AgentEnd, judge
 from midwatch.kit.ids import new_id
 from midwatch.store.runs import NewStage, StoredStage, begin_stage, finish_stage

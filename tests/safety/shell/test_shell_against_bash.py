@@ -1,8 +1,6 @@
-"""What bash really runs: whatever is taken for reading starts no other program and makes no file, however odd the text."""
+"""What bash really runs: whatever is taken for reading starts no other program and makes no file."""
 
-import os
 import subprocess
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,16 +12,21 @@ from midwatch.safety.shell.classify import classify
 from tests.safety.requirements import requirement
 
 ATOMS = [
-    "ls", "cat", "sort", "echo", "evil", "f", "-l", "x", "$x", "${x}", '"', "'", "\\", "`", "$(", ")", "(", "{", "}", ";", "&", "|", "&&", "\n", " ", " ", "<<EOF\n", "\nEOF\n",
-    "#", "!", "[", "[[", "]", "]]", "=", "-eq", "0", ">", "<", "/dev/null", "2>&1", "$'", "\\x72", "${", "${x:-", "${x/", "}", "*", "$((", "))", "x=1", "if", "then", "fi",
-    "for i in", "do", "done", "case", "in", "esac", "f()", "time", "<(", "<<<", "\\\n", "-o", "{a,b}", "$(evil)", "`evil`", "; evil", "\nevil\n", "| evil", "&evil", "test", "-v",
-    "'a[$(evil)]'", "printf", "read", "command", "env", "timeout 5", "a=(", "declare", "let", "\t", "xargs", ",", "%", "/", ":", "-n",
+    "ls", "cat", "sort", "echo", "evil", "f", "-l", "x", "$x", "${x}", '"', "'", "\\", "`", "$(", ")", "(", "{", "}",
+    ";", "&", "|", "&&", "\n", " ", " ", "<<EOF\n", "\nEOF\n", "#", "!", "[", "[[", "]", "]]", "=", "-eq", "0", ">",
+    "<", "/dev/null", "2>&1", "$'", "\\x72", "${", "${x:-", "${x/", "}", "*", "$((", "))", "x=1", "if", "then", "fi",
+    "for i in", "do", "done", "case", "in", "esac", "f()", "time", "<(", "<<<", "\\\n", "-o", "{a,b}", "$(evil)",
+    "`evil`", "; evil", "\nevil\n", "| evil", "&evil", "test", "-v", "'a[$(evil)]'", "printf", "read", "command",
+    "env", "timeout 5", "a=(", "declare", "let", "\t", "xargs", ",", "%", "/", ":", "-n",
 ]  # fmt: skip
 PLACES = [
-    "ls {} f", "cat {}", "echo {}", "ls\n{}", "cat <<EOF\n{}\nEOF\n", "cat <<-EOF\n\t{}\n\tEOF\n", "cat <<'EOF'\n{}\nEOF\n", "ls {} | cat", "[[ {} ]]", "[ {} ]", "for i in a {}; do ls; done",
-    "case a in {}) ls;; esac", 'echo "{}"', "echo $'{}'", "echo ${{x:-{}}}", "echo ${{x/{}/b}}", "ls #{}", "ls # {}", "x={}; ls", "ls {} 2>/dev/null", "{}", "if true; then ls {}; fi",
-    "while read x; do ls {}; done", "g() {{ ls {}; }}; g", "( ls {} )", "ls `{}`", 'ls "$(cat {})"', "echo $(({}))", 'bash -c "{}"', "bash -c '{}'", "sort {}", "cat <<< {}", "ls <({})",
-    "a=({}); ls", "! ls {}", "ls & {}", "x=a; sort $x {}", "echo '{}'", "cat <<EOF | {}\na\nEOF\n", "[ a = {} ]", "[[ a == {} ]]", "echo {{a,{}}}", "env {} ls", "timeout 5 ls {}",
+    "ls {} f", "cat {}", "echo {}", "ls\n{}", "cat <<EOF\n{}\nEOF\n", "cat <<-EOF\n\t{}\n\tEOF\n",
+    "cat <<'EOF'\n{}\nEOF\n", "ls {} | cat", "[[ {} ]]", "[ {} ]", "for i in a {}; do ls; done",
+    "case a in {}) ls;; esac", 'echo "{}"', "echo $'{}'", "echo ${{x:-{}}}", "echo ${{x/{}/b}}", "ls #{}", "ls # {}",
+    "x={}; ls", "ls {} 2>/dev/null", "{}", "if true; then ls {}; fi", "while read x; do ls {}; done",
+    "g() {{ ls {}; }}; g", "( ls {} )", "ls `{}`", 'ls "$(cat {})"', "echo $(({}))", 'bash -c "{}"', "bash -c '{}'",
+    "sort {}", "cat <<< {}", "ls <({})", "a=({}); ls", "! ls {}", "ls & {}", "x=a; sort $x {}", "echo '{}'",
+    "cat <<EOF | {}\na\nEOF\n", "[ a = {} ]", "[[ a == {} ]]", "echo {{a,{}}}", "env {} ls", "timeout 5 ls {}",
 ]  # fmt: skip
 
 
@@ -50,12 +53,12 @@ class Room:
             )
         except subprocess.TimeoutExpired:
             return []
-        made = [name for name in os.listdir(self.folder) if name != "f"]
+        made = [path.name for path in self.folder.iterdir() if path.name != "f"]
         return [*made, *(["evil ran"] if self.trace.exists() else [])]
 
 
 @pytest.fixture(scope="module")
-def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Room]:
+def room(tmp_path_factory: pytest.TempPathFactory) -> Room:
     base = tmp_path_factory.mktemp("room")
     place = Room(base / "programs", base / "folder", base / "trace")
     place.programs.mkdir()

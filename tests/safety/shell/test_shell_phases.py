@@ -1,4 +1,4 @@
-"""The order of phases is a contract: what guards and known writes say is never outvoted by a list of reading programs."""
+"""The order of phases is a contract: no list of reading programs outvotes a guard or a known write."""
 
 from itertools import product
 

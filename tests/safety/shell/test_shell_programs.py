@@ -10,25 +10,33 @@ from midwatch.safety.shell.verdict import Category, Intent
 from tests.safety.requirements import requirement
 
 WRAPPED_READS = [
-    "env LC_ALL=C ls", "env -i ls", "env -u FOO ls", "timeout 5 ls", "timeout -s KILL -k 3 5m ls", "nice ls", "nice -n 10 ls", "nice -10 ls",
-    "ionice -c 3 ls", "nohup ls", "stdbuf -oL ls", "stdbuf -o L grep x f", "setsid ls", "time ls", "time -p ls", "command ls", "command -v rm",
-    "exec ls", "xargs cat", "xargs -0 -n 1 grep x", "xargs -I{} cat {}", "find . -exec cat {} +", "find . -execdir wc -l {} \\;",
-    "bash -c 'ls; cat f'", "bash -ec 'ls'", "bash -o pipefail -c 'ls | cat'", "sh -c 'ls'", "busybox ls", "chroot /mnt ls", "nsenter -t 1 -m ls",
-    "docker exec web ls", "kubectl exec web -- cat f", "timeout 5 env LC_ALL=C nice ls", "ssh host ls", "ssh -p 22 -o ConnectTimeout=5 u@host 'ls -l'",
-    "taskset -p 1", "taskset -c 0 ls", "builtin echo a", "zsh -c 'ls -l'", "env", "nice", "xargs", "timeout 5", "ionice -p 1", "exec",
+    "env LC_ALL=C ls", "env -i ls", "env -u FOO ls", "timeout 5 ls", "timeout -s KILL -k 3 5m ls", "nice ls",
+    "nice -n 10 ls", "nice -10 ls", "ionice -c 3 ls", "nohup ls", "stdbuf -oL ls", "stdbuf -o L grep x f",
+    "setsid ls", "time ls", "time -p ls", "command ls", "command -v rm", "exec ls", "xargs cat",
+    "xargs -0 -n 1 grep x", "xargs -I{} cat {}", "find . -exec cat {} +", "find . -execdir wc -l {} \\;",
+    "bash -c 'ls; cat f'", "bash -ec 'ls'", "bash -o pipefail -c 'ls | cat'", "sh -c 'ls'", "busybox ls",
+    "chroot /mnt ls", "nsenter -t 1 -m ls", "docker exec web ls", "kubectl exec web -- cat f",
+    "timeout 5 env LC_ALL=C nice ls", "ssh host ls", "ssh -p 22 -o ConnectTimeout=5 u@host 'ls -l'", "taskset -p 1",
+    "taskset -c 0 ls", "builtin echo a", "zsh -c 'ls -l'", "env", "nice", "xargs", "timeout 5", "ionice -p 1",
+    "exec",
 ]  # fmt: skip
 WRAPPED_WRITES = [
-    "env rm f", "env -i rm f", "env A=b rm f", "env -u A rm f", "env -S'rm f'", "env --split-string='rm f'", "env -C / rm f", "timeout 5 rm f",
-    "timeout -s KILL 5 rm f", "timeout --foo 5 ls", "nice -n 10 rm f", "nice -10 rm f", "ionice -c 3 rm f", "ionice -c 3 -p 1", "nohup rm f", "stdbuf -oL rm f",
-    "setsid rm f", "time rm f", "time -o f ls", "/usr/bin/time -o f ls", "command rm f", "command -p rm f", "exec rm f", "exec -a ls rm f", "xargs rm", "xargs -0 rm",
-    "xargs -n 1 -I{} rm {}", "xargs -I ls ls f", "xargs sh -c 'rm $1'", "xargs -I{} sh -c 'cat {}'", "xargs -p ls", "xargs --arg-file=f rm", "xargs -a f -o ls",
-    "find . -exec rm {} ;", "find . -exec rm {} +", "find . -execdir rm {} \\;", "find . -ok ls \\;", "find . -exec sh -c 'rm {}' \\;", "find . -exec uniq {} +",
-    "find . -exec {} \\;", "watch rm f", "watch -x rm f", "sh -c 'rm f'", "bash -c 'ls; rm f'", "bash f", "bash", "bash -s", "bash -i -c ls", "bash -c \"$x\"",
-    "sh -c \"ls $x\"", "bash --rcfile f -c ls", "bash --init-file f -c ls", "busybox rm f", "busybox sh -c 'rm f'", "chroot /mnt rm f", "chroot /mnt", "nsenter -t 1 -m",
-    "nsenter -t 1 rm f", "docker exec web rm f", "docker exec web", "docker run web ls", "kubectl exec web -- rm f", "kubectl exec web -- sh -c 'rm f'",
-    "ssh host rm f", "ssh host", "ssh -o ProxyCommand=x host ls", "ssh -oProxyCommand=x host ls", "ssh -F f host ls", "ssh -L 1:a:2 host ls", "ssh host -o ProxyCommand=x ls",
-    "ssh $host ls", "ssh host \"$x\"", "ssh host 'ls > f'", "ssh -A host ls", "zsh -c 'ls *(e:rm:)'", "zsh -c 'ls $x'", "ksh -c '[ a[1] -eq 0 ]'", "taskset -p 1 2",
-    "taskset -c 0 rm f", "timeout 5 env nice rm f", "builtin eval rm", "unbuffer rm f",
+    "env rm f", "env -i rm f", "env A=b rm f", "env -u A rm f", "env -S'rm f'", "env --split-string='rm f'",
+    "env -C / rm f", "timeout 5 rm f", "timeout -s KILL 5 rm f", "timeout --foo 5 ls", "nice -n 10 rm f",
+    "nice -10 rm f", "ionice -c 3 rm f", "ionice -c 3 -p 1", "nohup rm f", "stdbuf -oL rm f", "setsid rm f",
+    "time rm f", "time -o f ls", "/usr/bin/time -o f ls", "command rm f", "command -p rm f", "exec rm f",
+    "exec -a ls rm f", "xargs rm", "xargs -0 rm", "xargs -n 1 -I{} rm {}", "xargs -I ls ls f", "xargs sh -c 'rm $1'",
+    "xargs -I{} sh -c 'cat {}'", "xargs -p ls", "xargs --arg-file=f rm", "xargs -a f -o ls", "find . -exec rm {} ;",
+    "find . -exec rm {} +", "find . -execdir rm {} \\;", "find . -ok ls \\;", "find . -exec sh -c 'rm {}' \\;",
+    "find . -exec uniq {} +", "find . -exec {} \\;", "watch rm f", "watch -x rm f", "sh -c 'rm f'",
+    "bash -c 'ls; rm f'", "bash f", "bash", "bash -s", "bash -i -c ls", 'bash -c "$x"', 'sh -c "ls $x"',
+    "bash --rcfile f -c ls", "bash --init-file f -c ls", "busybox rm f", "busybox sh -c 'rm f'", "chroot /mnt rm f",
+    "chroot /mnt", "nsenter -t 1 -m", "nsenter -t 1 rm f", "docker exec web rm f", "docker exec web",
+    "docker run web ls", "kubectl exec web -- rm f", "kubectl exec web -- sh -c 'rm f'", "ssh host rm f", "ssh host",
+    "ssh -o ProxyCommand=x host ls", "ssh -oProxyCommand=x host ls", "ssh -F f host ls", "ssh -L 1:a:2 host ls",
+    "ssh host -o ProxyCommand=x ls", "ssh $host ls", 'ssh host "$x"', "ssh host 'ls > f'", "ssh -A host ls",
+    "zsh -c 'ls *(e:rm:)'", "zsh -c 'ls $x'", "ksh -c '[ a[1] -eq 0 ]'", "taskset -p 1 2", "taskset -c 0 rm f",
+    "timeout 5 env nice rm f", "builtin eval rm", "unbuffer rm f",
 ]  # fmt: skip
 PRIVILEGED = [
     "sudo ls",
@@ -84,134 +92,40 @@ INTERPRETERS = [
     "awk -f f g",
 ]
 LANGUAGE_READS = [
-    "find . -type f -name '*.log' -size +1M -mtime -7 -printf '%p\\n'", "find / -maxdepth 2 -perm 644 -ls", "find . \\( -name a -o -name b \\) -print", "find . ! -name a -prune",
-    "find /var/log -newer f -empty", "find . -name *.log", "sed -n 1,5p f", "sed -n '/a/,/b/p' f", "sed 's/a/b/g' f", "sed -e 1d -e '$d' f", "sed -E 's/(a|b)/\\1/' f",
-    "sed '/^#/d;/^$/d' f", "sed -n '$=' f", "sed '1~2d' f", "sed 's|/a|/b|' f", "sed '$!N;s/\\n/ /' f", "sed -n 'x;p;x' f", "sed '1i\\\nheader' f", "sed 10q f", "sed -n '2{p;q}' f",
-    "sed '/a/!d' f", "sed 'y/abc/xyz/' f", "sed ':a;N;$!ba;s/\\n/,/g' f", "sed 's/[/]/x/' f # no", "awk '{print $1}' f", "awk -F: '{print $1,$NF}' /etc/passwd",
-    "awk '$3 > 80' f", "awk 'NR==1 || /x|y/ {print}' f", "awk '{s+=$1} END {print s/NR}' f", "awk 'BEGIN {FS=\":\"} {printf \"%s\\n\", $1}' f", "awk -v n=5 'NR<=n' f",
-    "awk '{ if ($1 > 5) { print $2 } else { print $3 } }' f", "awk '!seen[$0]++' f", "awk '{print ($1 > 2)}' f", "awk '{print | \"cat\"}' f # no", "jq . f", "jq -r '.a[] | .b' f",
-    "jq -c --arg x y '.a == $x' f", "jq '.a > 5' f", "yq '.a.b' f", "yq -r .a f",
+    "find . -type f -name '*.log' -size +1M -mtime -7 -printf '%p\\n'", "find / -maxdepth 2 -perm 644 -ls",
+    "find . \\( -name a -o -name b \\) -print", "find . ! -name a -prune", "find /var/log -newer f -empty",
+    "find . -name *.log", "sed -n 1,5p f", "sed -n '/a/,/b/p' f", "sed 's/a/b/g' f", "sed -e 1d -e '$d' f",
+    "sed -E 's/(a|b)/\\1/' f", "sed '/^#/d;/^$/d' f", "sed -n '$=' f", "sed '1~2d' f", "sed 's|/a|/b|' f",
+    "sed '$!N;s/\\n/ /' f", "sed -n 'x;p;x' f", "sed '1i\\\nheader' f", "sed 10q f", "sed -n '2{p;q}' f",
+    "sed '/a/!d' f", "sed 'y/abc/xyz/' f", "sed ':a;N;$!ba;s/\\n/,/g' f", "sed 's/[/]/x/' f # no",
+    "awk '{print $1}' f", "awk -F: '{print $1,$NF}' /etc/passwd", "awk '$3 > 80' f",
+    "awk 'NR==1 || /x|y/ {print}' f", "awk '{s+=$1} END {print s/NR}' f",
+    "awk 'BEGIN {FS=\":\"} {printf \"%s\\n\", $1}' f", "awk -v n=5 'NR<=n' f",
+    "awk '{ if ($1 > 5) { print $2 } else { print $3 } }' f", "awk '!seen[$0]++' f", "awk '{print ($1 > 2)}' f",
+    "awk '{print | \"cat\"}' f # no", "jq . f", "jq -r '.a[] | .b' f", "jq -c --arg x y '.a == $x' f",
+    "jq '.a > 5' f", "yq '.a.b' f", "yq -r .a f",
 ]  # fmt: skip
 LANGUAGE_WRITES = [
-    "find . -delete", "find . -fprint f", "find . -fprint0 f", "find . -fls f", "find . -fprintf f %p", "find . -name a -delete", "find . -okdir ls \\;", "find . -unknown",
-    "find . -name *", "find -files0-from f", "find . -exec", "sed -i s/a/b/ f", "sed -i.bak s/a/b/ f", "sed -ni p f", "sed --in-place s/a/b/ f", "sed -n 'w f' g", "sed 's/a/b/w f' g",
-    "sed 's/a/b/gw f' g", "sed '1w f' g", "sed 's/a/rm f/e' g", "sed '1e rm f' g", "sed e g", "sed 's/a/b/e' g", "sed -f s g", "sed -e p -e 'w f' g", "sed 'p;w f' g", "sed '{w f\n}' g",
-    "sed 's/a/b/;e' g", "sed '/a/w f' g", "sed \"$x\" f", "sed 's/a/b/ w f' g", "sed 'W f' g", "sed 's/[/]/w f/' g", "sed '\\aXaw f' g", "sed '1!w f' g", "sed -n '/x/{s/a/b/w f\n}' g",
-    "sed 'a\\\ntext\nw f' g", "sed -s -i p f", "sed -n -e 'p' --expression='w f' g", "sed 'b;w f' g", "sed y/a/b/w f", "sed '1,2w f' g", "sed 's/a/b/mw f' g",
-    "awk 'BEGIN {system(\"rm f\")}'", "awk '{print > \"f\"}' g", "awk '{print >> \"f\"}' g", "awk '{print | \"sh\"}' g", "awk '{\"rm f\" | getline}' g", "awk '{print |& \"sh\"}' g",
-    "awk '{print $1,\n$2 > \"f\"}' g", "awk '{print ($1) > $2}' g", "awk 'BEGIN{while((\"ls\"|getline x)>0) print x}'", "awk -f p g", "awk -i inplace '{print}' g", "awk \"$x\" f",
-    "awk '@load \"x\"; {print}' g", "awk 'BEGIN{f=\"system\"; @f(\"rm\")}'", "awk '{printf(\"a\") > \"f\"}' g", "awk 'BEGIN{print \"a\" > \"/inet/tcp/0/h/1\"}'", "awk '{print \"x\" \"y\" > \"f\"}' g",
-    "awk 'BEGIN { printf \"a\" | \"sh\" }'", "awk '/a/{print > $1}' g", "awk 'BEGIN{sys\\\ntem(\"rm\")}'", "awk '{ getline x < $1 }' g", "awk '{print > \"/dev/stderr\" \"x\"}' g", "awk -E p",
-    "gawk --load=x '{print}' g", "gawk -l x '{print}'", "awk '{print 1/2 > \"f/\"}' g", "awk 'BEGIN { system (\"rm\") }'", "jq -i . f", "jq $x f", "yq -i .a=1 f", "yq --inplace .a=1 f", "yq eval -i .a f",
+    "find . -delete", "find . -fprint f", "find . -fprint0 f", "find . -fls f", "find . -fprintf f %p",
+    "find . -name a -delete", "find . -okdir ls \\;", "find . -unknown", "find . -name *", "find -files0-from f",
+    "find . -exec", "sed -i s/a/b/ f", "sed -i.bak s/a/b/ f", "sed -ni p f", "sed --in-place s/a/b/ f",
+    "sed -n 'w f' g", "sed 's/a/b/w f' g", "sed 's/a/b/gw f' g", "sed '1w f' g", "sed 's/a/rm f/e' g",
+    "sed '1e rm f' g", "sed e g", "sed 's/a/b/e' g", "sed -f s g", "sed -e p -e 'w f' g", "sed 'p;w f' g",
+    "sed '{w f\n}' g", "sed 's/a/b/;e' g", "sed '/a/w f' g", 'sed "$x" f', "sed 's/a/b/ w f' g", "sed 'W f' g",
+    "sed 's/[/]/w f/' g", "sed '\\aXaw f' g", "sed '1!w f' g", "sed -n '/x/{s/a/b/w f\n}' g",
+    "sed 'a\\\ntext\nw f' g", "sed -s -i p f", "sed -n -e 'p' --expression='w f' g", "sed 'b;w f' g",
+    "sed y/a/b/w f", "sed '1,2w f' g", "sed 's/a/b/mw f' g", "awk 'BEGIN {system(\"rm f\")}'",
+    "awk '{print > \"f\"}' g", "awk '{print >> \"f\"}' g", "awk '{print | \"sh\"}' g",
+    "awk '{\"rm f\" | getline}' g", "awk '{print |& \"sh\"}' g", "awk '{print $1,\n$2 > \"f\"}' g",
+    "awk '{print ($1) > $2}' g", "awk 'BEGIN{while((\"ls\"|getline x)>0) print x}'", "awk -f p g",
+    "awk -i inplace '{print}' g", 'awk "$x" f', "awk '@load \"x\"; {print}' g",
+    "awk 'BEGIN{f=\"system\"; @f(\"rm\")}'", "awk '{printf(\"a\") > \"f\"}' g",
+    "awk 'BEGIN{print \"a\" > \"/inet/tcp/0/h/1\"}'", "awk '{print \"x\" \"y\" > \"f\"}' g",
+    "awk 'BEGIN { printf \"a\" | \"sh\" }'", "awk '/a/{print > $1}' g", "awk 'BEGIN{sys\\\ntem(\"rm\")}'",
+    "awk '{ getline x < $1 }' g", "awk '{print > \"/dev/stderr\" \"x\"}' g", "awk -E p", "gawk --load=x '{print}' g",
+    "gawk -l x '{print}'", "awk '{print 1/2 > \"f/\"}' g", "awk 'BEGIN { system (\"rm\") }'", "jq -i . f", "jq $x f",
+    "yq -i .a=1 f", "yq --inplace .a=1 f", "yq eval -i .a f",
 ]  # fmt: skip
-SQL_READS = [
-    "psql -c 'select 1'", "psql -Atc \"select count(*) from t where a > 'x'\"", "psql -U u -d d -c '\\dt'", "psql -c '\\d+ t'", "psql -l", "psql -c 'show max_connections'",
-    "psql -c 'with a as (select 1) select * from a'", "psql -c 'explain select * from t'", "psql -c 'select now(); select version()'", "mysql -e 'show processlist'", "mysql -uroot -e 'select 1\\G'",
-    "mysql -N -e \"show global status like 'Threads%'\"", "mysql -e 'describe t'", "sqlite3 db 'select * from t'", "sqlite3 -readonly db .tables", "sqlite3 db '.schema t'", "sqlite3 db 'pragma table_info(t)'",
-    "redis-cli info", "redis-cli -n 1 get k", "redis-cli config get maxmemory", "clickhouse-client -q 'select count() from system.parts'", "mongosh --quiet --eval 'rs.status()'",
-]  # fmt: skip
-SQL_WRITES = [
-    "psql -c 'drop table t'", "psql -c 'select 1; delete from t'", "psql -c 'DeLeTe from t'", "psql -c 'delete/**/from t'", "psql -c 'with a as (delete from t returning *) select * from a'",
-    "psql -c 'select pg_terminate_backend(1)'", "psql -c \"select lo_export(1, 'f')\"", "psql -c \"copy t to '/tmp/f'\"", "psql -c \"copy t to program 'rm'\"", "psql -c \"copy t from program 'rm'\"",
-    "psql -c 'select * into a from t'", "psql -c 'select 1 -- a\n; drop table t'", "psql -c 'explain analyze delete from t'", "psql -c 'explain (analyze) select 1'", "psql -c \"select nextval('s')\"", "psql -f f",
-    "psql -o f -c 'select 1'", "psql -v a=b -c 'select 1'", "psql -c 'select * from t for update'", "psql -c 'truncate t'", "psql -c 'set role x'", "psql -c 'vacuum'", "psql -c 'do $$ begin end $$'",
-    "psql -c \"select dblink_exec('x')\"", "psql -c 'begin'", "psql -c \"select pg_read_file('f')\"", "psql -c \"$x\"", "psql < f", "psql -c 'insert\tinto t values (1)'", "psql -c 'create table t(a int)'",
-    "mysql -e \"select * from t into outfile 'f'\"", "mysql -e 'select 1 --1; drop table t'", "mysql -e 'select /*!50000 sleep(1) */ 1'", "mysql -e 'select sleep(1)'", "mysql -e \"select load_file('f')\"",
-    "mysql -e 'source f'", "mysql --defaults-file=f -e 'select 1'", "mysql -e 'select 1; update t set a=1'", "mysql -e 'kill 1'", "mysql -e 'flush tables'", "mysql --pager=rm -e 'select 1'", "sqlite3 db 'delete from t'",
-    "sqlite3 db \"select writefile('a','b')\"", "sqlite3 db \"select load_extension('a')\"", "sqlite3 db 'pragma journal_mode=wal'", "sqlite3 db \"attach 'a' as b\"", "sqlite3 -init f db 'select 1'", "sqlite3 db 'vacuum'",
-    "redis-cli set a b", "redis-cli flushall", "redis-cli --eval f", "redis-cli config set a b", "redis-cli -x set a", "redis-cli eval 'x' 0", "mongosh --eval 'db.dropDatabase()'", "mongosh f.js",
-    "mongosh --eval 'db.a.drop()'", "clickhouse-client -q 'drop table t'", "clickhouse-client -q \"select * from url('http://h')\"", "clickhouse-client -q \"select * from t into outfile 'f'\"",
-]  # fmt: skip
-META_WRITES = [
-    "psql -c '\\! rm f'",
-    "psql -c '\\copy t to f'",
-    "psql -c '\\o f'",
-    "psql -c '\\i f'",
-    "psql -c '\\g f'",
-    "psql -c 'select 1 \\g f'",
-    "psql -c '\\gexec'",
-    "psql -c '\\do'",
-    "psql -c '\\setenv A b'",
-    "mysql -e 'system rm f'",
-    "mysql -e '\\! rm f'",
-    "mysql -e 'tee f'",
-    "mysql -e 'select 1; \\! rm f'",
-    "mysql -e 'pager sh'",
-    "sqlite3 db '.shell rm f'",
-    "sqlite3 db '.system rm f'",
-    "sqlite3 db '.output f'",
-    "sqlite3 db '.read f'",
-    "sqlite3 db '.import f t'",
-    "sqlite3 db '.once f'",
-    "sqlite3 db '.backup f'",
-    "sqlite3 db .dump\\ t 'select 1' '.shell rm'",
-    "sqlite3 db '.save f'",
-    "sqlite3 -cmd '.shell rm' db 'select 1'",
-]
-WEB_READS = [
-    "curl http://h",
-    "curl -sS https://h/p?a=b",
-    "curl -fsSL https://h",
-    "curl -I https://h",
-    "curl -X GET http://h",
-    "curl -s -o /dev/null -w '%{http_code}' http://h",
-    "curl -H 'Accept: x' http://h",
-    "curl -k -m 5 https://h:8443",
-    "curl -u a:b http://h",
-    "curl --max-time 5 -s localhost:9090/-/healthy",
-    "wget -qO- http://h",
-    "wget --spider https://h",
-    "wget -q -O /dev/null http://h",
-    "wget --no-hsts -qO- https://h",
-]
-WEB_WRITES = [
-    "curl -X POST http://h",
-    "curl -XDELETE http://h",
-    "curl --request PUT http://h",
-    "curl -d a http://h",
-    "curl --data=a http://h",
-    "curl --data-binary @f http://h",
-    "curl -F a=b http://h",
-    "curl -T f http://h",
-    "curl -o f http://h",
-    "curl -O http://h/f",
-    "curl -sOL http://h/f",
-    "curl -K f",
-    "curl --unix-socket s http://h",
-    "curl -x p http://h",
-    "curl -c f http://h",
-    "curl -D f http://h",
-    "curl --trace f http://h",
-    "curl file:///etc/passwd",
-    "curl gopher://h:1/x",
-    "curl ftp://h",
-    "curl dict://h",
-    "curl -H @f http://h",
-    "curl -b f http://h",
-    "curl -w '%output{f}x' http://h",
-    "curl -w @f http://h",
-    'curl "http://h/$x"',
-    "curl http://h/$(cat f)",
-    'curl -H "X: $(cat f)" http://h',
-    "curl --json '{}' http://h",
-    "curl -G -d a http://h",
-    "curl --resolve h:1:a http://h",
-    'curl -s -X"POST" http://h',
-    "curl --next -d a http://h",
-    "curl -H 'X-HTTP-Method-Override: DELETE' http://h",
-    "curl telnet://h",
-    "curl -T- http://h",
-    "wget http://h",
-    "wget -O f http://h",
-    "wget --post-data=a http://h",
-    "wget --post-file=f http://h",
-    "wget -r http://h",
-    "wget -i f",
-    "wget -qO- https://h",
-    "wget --use-askpass=x -qO- http://h",
-    "wget -e a=b -qO- http://h",
-    "wget -qO- -o f http://h",
-]
 OPTION_WRITES = [
     "sort -o f g",
     "sort -of g",
@@ -324,38 +238,6 @@ def test_scripts_that_write_or_run_are_writes(command: str) -> None:
     assert classify(command).kind == "write"
 
 
-@requirement("shell:sql")
-@each(SQL_READS)
-def test_queries_are_reading_but_never_certain(command: str) -> None:
-    assert classify(command).intent is Intent.CONDITIONAL, classify(command).rule
-
-
-@requirement("shell:sql")
-@each(SQL_WRITES)
-def test_statements_that_may_change_something_are_writes(command: str) -> None:
-    assert classify(command).kind == "write"
-
-
-@requirement("shell:sql-meta")
-@each(META_WRITES)
-def test_commands_of_the_clients_themselves_are_writes(command: str) -> None:
-    assert classify(command).kind == "write"
-
-
-@requirement("shell:web")
-@each(WEB_READS)
-def test_fetching_is_reading(command: str) -> None:
-    verdict = classify(command)
-    assert verdict.intent is Intent.CONDITIONAL, verdict.rule
-    assert verdict.egress
-
-
-@requirement("shell:web")
-@each(WEB_WRITES)
-def test_sending_and_storing_are_writes(command: str) -> None:
-    assert classify(command).kind == "write"
-
-
 @requirement("shell:writing-options")
 @each(OPTION_WRITES)
 def test_a_reading_program_with_a_writing_option_is_a_write(command: str) -> None:
@@ -372,9 +254,11 @@ def test_options_that_name_other_configurations_or_servers_are_writes(command: s
 @pytest.mark.parametrize(
     ("command", "category"),
     [
-        ("while true; do ls; done", Category.STREAM), ("while read x; do echo $x; done < f", None), ("sleep 5", None), ("sleep infinity", Category.STREAM),
-        ("timeout 5 watch ls", None), ("timeout 0 watch ls", Category.STREAM), ("redis-cli monitor", Category.STREAM),
-        ("ssh -t host ls", Category.REPL), ("tail --follow=name f", Category.STREAM), ("tail -5f f", None), ("until false; do ls; done", Category.STREAM),
+        ("while true; do ls; done", Category.STREAM), ("while read x; do echo $x; done < f", None),
+        ("sleep 5", None), ("sleep infinity", Category.STREAM), ("timeout 5 watch ls", None),
+        ("timeout 0 watch ls", Category.STREAM), ("redis-cli monitor", Category.STREAM),
+        ("ssh -t host ls", Category.REPL), ("tail --follow=name f", Category.STREAM), ("tail -5f f", None),
+        ("until false; do ls; done", Category.STREAM),
     ],
 )  # fmt: skip
 def test_whether_a_command_ends_follows_from_what_it_means(command: str, category: Category | None) -> None:

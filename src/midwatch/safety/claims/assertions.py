@@ -1,11 +1,11 @@
 """What a sentence says was done: its assertions of actions, each with who is said to have done it, and to what."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from midwatch.safety.claims.grammar import Role, Who
-from midwatch.safety.claims.lexicon import Action, Entry, Form, Lexicon
+from midwatch.safety.claims.lexicon import Action, Entry, Family, Form, Lexicon
 from midwatch.safety.claims.passages import Mood, Sentence
 from midwatch.safety.claims.paraphrases import (
     Found,
@@ -31,6 +31,8 @@ class Assertion:
     about: tuple[Word, ...]
     """What it was done to."""
     places: tuple[Word, ...]
+    figures: tuple[str, ...]
+    """Whole numbers it is said to have been changed to."""
     doubt: Doubt
 
 
@@ -42,7 +44,12 @@ def find_assertions(sentence: Sentence, *, lexicon: Lexicon) -> Iterator[Asserti
     for found in _find(reading):
         doubt = Doubt.NONE if found.is_own else weigh_doubt(reading, found.verb, found.action)
         yield Assertion(
-            action=found.action, is_own=found.is_own, about=found.about, places=found.places, doubt=doubt
+            action=found.action,
+            is_own=found.is_own,
+            about=found.about,
+            places=found.places,
+            figures=reading.find_figures(found.verb),
+            doubt=doubt,
         )
 
 
@@ -94,7 +101,7 @@ def _read_own(reading: Reading, place: int, action: Action, role: Role) -> Found
     if role.is_passive or is_hypothetical(reading, role.subject[0] - 1):
         return None
     about, places = reading.read_object(place, action)
-    if reading.is_research(place, about):
+    if reading.is_research(place, about) or _is_nothing(reading, about):
         return None
     return Found(place, action, about, places, is_own=True)
 
@@ -106,14 +113,16 @@ def _read_elliptic(reading: Reading, place: int, entry: Entry, role: Role) -> Fo
     if Form.BASE in entry.form and not reading.is_told_as_done() and not sure:
         return None
     about, places = reading.read_object(place, entry.action)
-    if reading.is_research(place, about) or not (about or places or sure or _has_goal(reading, place)):
+    if _is_status(reading, place, entry.action):
+        return Found(place, entry.action, tuple(reading.words[: place - 1]))
+    if _is_nothing(reading, about) or reading.is_research(place, about) or not (about or places or sure or _has_goal(reading, place)):
         return None
     return Found(place, entry.action, about, places)
 
 
 def _read_passive(reading: Reading, place: int, action: Action, role: Role) -> Found | None:
-    sure = reading.has_success(role)
-    if (role.is_present or role.is_under_way) and not sure:
+    sure = reading.has_success(role) or reading.is_now(place)
+    if (role.is_present or role.is_under_way) and not sure and not _brings_help(reading, role):
         return None
     if _happens_by_itself(reading, place, action, role) or is_doubted(reading, role.subject[0], verb=place):
         return None
@@ -124,11 +133,21 @@ def _happens_by_itself(reading: Reading, place: int, action: Action, role: Role)
     """The issue has been resolved, requests were dropped: states and events rather than anybody's deed."""
     lexicon = reading.lexicon
     lows = {word.low for word in reading.words[slice(*role.subject)]}
-    if action.objects and not action.objects & lows:
+    head = reading.find_head(role.subject)
+    if action.lemma in lexicon.suffered or (action.objects and not action.objects & lows):
         return True
     if action.lemma in lexicon.soothing and lexicon.troubles & lows:
         return "successfully" not in role.adverbs and not reading.has_means(place)
-    return action.is_common and bool(lows & lexicon.observed) and not reading.has_success(role)
+    if reading.words[place].low in lexicon.levels and head in lexicon.metrics:
+        return True
+    is_unasked = action.is_common and action.family is not Family.SILENCE and head in lexicon.observed
+    return is_unasked and not reading.has_success(role)
+
+
+def _brings_help(reading: Reading, role: Role) -> bool:
+    """`The patch is deployed`."""
+    noun = reading.find_noun(range(*role.subject))
+    return noun is not None and noun.action.family in (Family.REPAIR, Family.DEPLOY) and not role.is_under_way
 
 
 def _read_headline(reading: Reading, place: int, action: Action, role: Role) -> Found | None:
@@ -144,10 +163,23 @@ def _read_headline(reading: Reading, place: int, action: Action, role: Role) -> 
     if role.has_helper:
         return found if action.moves_itself and sure else None
     is_whole = reading.grammar.is_boundary(begin - 1) and reading.is_short(subject)
-    if not is_whole or reading.has_finite_after(place) or reading.sentence.mood is Mood.ADVICE:
+    is_level = reading.words[place].low in reading.lexicon.levels and reading.find_head(role.subject) in reading.lexicon.metrics
+    opens_loosely = subject[0].low in reading.lexicon.prepositions if subject else True
+    if not is_whole or is_level or opens_loosely or reading.has_finite_after(place) or reading.sentence.mood is Mood.ADVICE:
         return None
-    is_report = subject[0].low in reading.lexicon.determiners or reading.sentence.mood is Mood.REPORT
+    is_pronoun = len(subject) == 1 and subject[0].low in reading.lexicon.pronouns
+    is_report = is_pronoun or subject[0].low in reading.lexicon.determiners or reading.sentence.mood is Mood.REPORT
     return None if is_report and not sure else found
+
+
+def _is_nothing(reading: Reading, about: Sequence[Word]) -> bool:
+    return bool(about) and about[0].low in reading.lexicon.nothings
+
+
+def _is_status(reading: Reading, place: int, action: Action) -> bool:
+    """`nginx: restarted`."""
+    is_last = all(word.kind in (Kind.STOP, Kind.MARK) for word in reading.words[place + 1 :])
+    return is_last and reading.low_at(place - 1) == ":" and not action.is_common
 
 
 def _has_goal(reading: Reading, place: int) -> bool:
@@ -156,5 +188,7 @@ def _has_goal(reading: Reading, place: int) -> bool:
 
 
 def _is_caused(reading: Reading, begin: int) -> bool:
-    lexicon = reading.lexicon
-    return reading.low_at(begin - 1) in lexicon.causing and reading.low_at(begin - 2) in lexicon.firsts
+    lexicon, speaker = reading.lexicon, begin - 2
+    while lexicon.is_adverb(reading.low_at(speaker)):
+        speaker -= 1
+    return reading.low_at(begin - 1) in lexicon.causing and reading.low_at(speaker) in lexicon.firsts

@@ -163,8 +163,8 @@ remediation remediate migration playbook
 """),
     linking=_words("""
 managed able proceeded went chose opted had succeeded finished completed ended done continued helped decided stepped
-liberty
 """),
+    link_nouns=_words("liberty care step trouble"),
     link_particles=_words("in up with of"),
     causing=_words("had got have"),
     unmarked=_words("run put"),
@@ -181,10 +181,11 @@ listened grepped tailed viewed measured counted estimated calculated computed gr
         verb: _words("by with from on to at here short looking investigating checking there")
         for verb in ("started", "moved", "turned", "switched", "stopped", "starting")
     }
-    | {"added": _words("up"), "set": _words("out aside"), "raised": _words("questions doubts")},
+    | {"added": _words("up"), "wrote": _words("down up"), "written": _words("down"), "set": _words("out aside"), "raised": _words("questions doubts")},
     firsts=_words("i we"),
     selves=_words("midwatch assistant agent bot ai"),
-    others=_words("you he she they someone somebody who nobody everyone whoever"),
+    self_adjectives=_words("ai sre investigation investigating automation automated ops"),
+    others=_words("you he she they someone somebody who nobody everyone whoever what"),
     pronouns=_words("it them this that these those everything both all they"),
     relatives=_words("that which who whose whom"),
     nothings=_words("no nothing none nobody neither zero nowhere"),
@@ -223,7 +224,7 @@ of for with from in on to by at into via per across under through using after be
 because due until when while so as inside onto over
 """),
     places=_words("on in at inside within"),
-    means=_words("after by upon following through via having"),
+    means=_words("after by upon following through via having since"),
     instructions=_words("""
 check verify confirm ensure make determine validate see wait monitor test examine review inspect find run try proceed
 continue let notify watch update close rerun use keep repeat do go please remember look investigate consider restart
@@ -233,8 +234,9 @@ ping page remove clear upgrade patch rotate configure enable disable create docu
     checking=_words("""
 check checking verify verifying confirm confirming ensure ensuring sure determine determining see wait waiting validate
 validating know whether ask asking monitor assume assuming imagine recommend recommending suggest suggesting propose
-want wants unclear unknown unsure until unless expect expecting hoping hope
+want wants double-check unclear unknown unsure until unless expect expecting hoping hope
 """),
+    check_nouns=_words("the a an this that health sanity status liveness readiness its"),
     announcing=_words("confirm report announce say happy pleased glad note know inform rest"),
     unannouncing=_words("to not cannot should"),
     nows=_words("now back again longer been gone"),
@@ -248,11 +250,12 @@ concluded went
 """),
     present_verbs=_words("""
 contain contains show shows remain remains cause causes need needs require requires include includes appear appears
-come comes go goes keep keeps use uses fail fails observed seen detected
+come comes go goes keep keeps use uses fail fails observed seen detected leave leaves hold holds take takes make makes
+become becomes result results affect affects lose loses
 """),
     irregular_past=_words("""
 found saw ran went took made got began came fell rose hit sent grew kept lost led was were had has is are did broke
-became gave held left meant met paid put said set shut spent stood told thought wrote knew felt
+became gave held left meant met paid put said set shut spent stood told thought wrote knew felt seen
 """),
     past_ending="ed",
     generic=_GENERIC,
@@ -260,15 +263,16 @@ became gave held left meant met paid put said set shut spent stood told thought 
     research=_words("""
 search query queries window range scope filter filters hypothesis hypotheses analysis investigation summary list
 statement assumption assumptions conclusion focus question timeframe answer view understanding theory attention
-perspective dashboard graph chart hostname dns timerange grep output report sections section
-candidates causes possibilities confusion ambiguity doubt discrepancy correlation reasoning assessment review
-check checks look
+perspective dashboard graph chart timerange grep output report sections section timeline overview mind duplicates
+excerpt excerpts puzzle calculation baseline math idea mistake average median notes explanation comparison breakdown findings suspects hostname
+candidates causes possibilities confusion ambiguity doubt discrepancy correlation reasoning assessment review look
 """),
+    presenting=_words("below above here"),
     stoppable=_words("query queries report"),
     noun_heads=_words("""
 count counts counter policy policies history loop loops strategy window event events log logs storm rate attempt
 attempts request behavior behaviour job jobs reason reasons frequency timeline procedure process plan option
-options script command steps step needed required recommended schedule scheduled notes
+options script command needed required recommended schedule scheduled notes
 """),
     before_actions=_words("""
 the a an this that my our successful rolling graceful quick full clean manual forced hard controlled service pod
@@ -279,13 +283,18 @@ warnings symptoms symptom latency situation service connectivity access function
 availability backlog bottleneck spike degradation
 """),
     soothing=_words("resolve restore clear stop mitigate"),
+    suffered=_words("throttle cap"),
     observed=_words("""
 alert alerts request requests packet packets message messages query queries error errors event events exception
 exceptions warning warnings response responses retry retries transaction transactions handshake handshakes probe probes
 threshold thresholds notification notifications metric metrics counter counters thread threads lease election entry
 entries record records span spans trace traces sample samples writes reads calls call connection
 """),
-    levels=_words("increased decreased reduced raised lowered elevated doubled expanded blocked locked"),
+    metrics=_words("""
+latency usage utilization utilisation load rate throughput count demand pressure temperature lag errors time times
+consumption volume traffic iops saturation
+"""),
+    levels=_words("dropped increased decreased reduced raised lowered elevated doubled expanded blocked locked"),
     times=_words("days day hours hour minutes minute weeks seconds months years min h m s"),
     presumptions=phrases.PRESUMPTIONS,
     factual=phrases.FACTUAL,
@@ -299,6 +308,8 @@ entries record records span spans trace traces sample samples writes reads calls
     done_marks=phrases.DONE_MARKS,
     done_heads=phrases.DONE_HEADS,
     advice_heads=phrases.ADVICE_HEADS,
+    plan_heads=phrases.PLAN_HEADS,
+    openings=phrases.OPENINGS,
     report_heads=phrases.REPORT_HEADS,
     refuted=phrases.REFUTED,
     # Any word for its health answers whether a thing is well, one that denies it too: a mark is for what nothing bears on.

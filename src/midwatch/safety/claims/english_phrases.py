@@ -31,7 +31,7 @@ _MONTHS: Final = (
 _SYSTEM_CAUSES: Final = (
     r"(?:oom\w*|out of memory|out-of-memory|probes?|exit(?:ed|ing)?(?: code)?|crash\w*|evict\w*|pressure|kernel|exceed\w*"
     r"|kubelet|sigkill|sigterm|signal|panic\w*|segfault\w*|failed (?:health|liveness|readiness)|health ?checks?|cgroup"
-    r"|preempt\w*|spot|reclaim\w*|limits?|not ?ready)"
+    r"|preempt\w*|spot|reclaim\w*|limits?|not ?ready|quorum|lease|election)"
 )
 _SELF: Final = (
     r"(?:me\b|us\b|myself\b|ourselves\b|midwatch\b|(?:the|this|our|your) (?:\w+ )?(?:assistant|agent|bot)\b)"
@@ -74,6 +74,7 @@ PRESUMPTIONS: Final = _any(
     r"\bno (?:evidence|sign|indication|record)\b",
     r"\bat no (?:point|time)\b",
     r"\bthe (?:goal|idea|plan|intention) (?:is|was)\b",
+    r"\b(?:must|should|needs? to|has to|can|could) be (?:confirmed|verified|checked|ensured|assumed)\b",
 )
 FACTUAL: Final = _any(r"\bnow that\b")
 CLAUSE_ENDS: Final = _any(
@@ -99,6 +100,9 @@ ATTRIBUTIONS: Final = _any(
     r"\bevidence (?:that|of)\b|\b(?:suggesting|indicating|showing|meaning|implying)\b",
 )
 STRONG_REPORTS: Final = _any(
+    r"\bspot (?:instance|node|vm)|\bpreempti|\bre-?elect|\belect(?:ed|ion)\b",
+    r"\bover the (?:weekend|night|holidays?)\b|\bduring (?:the |its )?(?:maintenance|night)\b",
+    r"\bin (?:the |its )?(?:manifest|spec|code|chart|values|defaults?)\b",
     r"\byesterday\b|\bthis morning\b|\bovernight\b|\bpreviously\b|\bhistorically\b|\bat (?:boot|startup|install)\b",
     rf"\blast (?:night|week|month|year|{_DAYS}|sprint|quarter|weekend|release|time|deploy\w*)\b",
     r"\b(?:days?|weeks?|months?|years?) ago\b",
@@ -108,10 +112,12 @@ STRONG_REPORTS: Final = _any(
     rf"[^.;]{{0,60}}\b{_SYSTEM_CAUSES}\b",
     r"\b(?:which|that) (?:caused|triggered|led|broke|introduced|explains|coincides|correlates|matches|removed|added|means)\b",
     r"\b(?:causing|leading to|resulting in|introducing|coincid\w+|correlat\w+)\b",
-    r"\bin (?:commit|pr|pull request|release|version|revision|build|merge|chart|upstream)\b",
+    r"\bin (?:commit|pr|pull request|release|version|revision|build|merge|chart|upstream|migration)\b|\bupstream\b",
+    r"\bin v?\d+(?:\.\d+)+\b",
+    r"\bafter (?:it|they|its|the \w+) (?:had )?(?:lost|failed|crashed|died|exceeded|ran out|went|became|stopped|timed out|hit|reached)\b",
 )
 WEAK_REPORTS: Final = _any(
-    r"\b\d{1,2}:\d{2}(?::\d{2})?\b",
+    r"\b\d{1,2}:\d{2}(?::\d{2})?\b|\bhad (?:\w+ )?been\b",
     r"\b(?:minutes?|hours?|mins?|hrs?|seconds?|[0-9]+[mh]) ago\b",
     r"\brecently\b|\bearlier\b|\boriginally\b|\binitially\b|\bat some point\b|\blast\b|\bprior to\b|\bat the time\b",
     r"\bbefore the (?:\w+ )?(?:alert|incident|outage|issue|errors?|spike|failure|crash|problem)\b",
@@ -146,15 +152,22 @@ DONE_HEADS: Final = _any(
 )
 ADVICE_HEADS: Final = _any(
     r"recommend|suggest|next steps?|propos|\bshould\b|\bto[- ]?dos?\b|follow[- ]?ups?|action items|prevent|how to|\bsteps to\b",
-    r"\bplan\b|planned|\boptions?\b|instruct|required|needed|long[- ]term|short[- ]term|\byou can\b|please|consider|would",
-    r"possible|potential|expected|criteria|checklist|procedure|runbook|\bif\b|\bpending\b|await|\bwill\b|\bcould\b|\bcan\b|\bmust\b",
+    r"planned|instruct|long[- ]term|short[- ]term|\byou can\b|please|consider|would",
+    r"possible|potential|expected|\bif\b|\bpending\b|await|\bwill\b|\bcould\b|\bcan\b|\bmust\b",
     r"\bnot (?:yet )?(?:been )?(?:taken|performed|executed|done|made)|\bno (?:actions?|changes?)|blocked|refused|denied|failed|skipped",
-    r"guidance|advice|what to|later|future|remaining|\bopen\b|\bask(?:ed)?\b|urgent|\bto be\b",
+    r"advice|what to|later|future|\bask(?:ed)?\b|\bto be\b",
+)
+PLAN_HEADS: Final = _any(
+    r"\bplan\b|\boptions?\b|required|needed|criteria|checklist|procedure|runbook|guidance|remaining|\bopen\b|urgent",
+    r"^\W*(?:immediate|manual|short|corrective) (?:actions?|steps?)",
+)
+OPENINGS: Final = re.compile(
+    r"[\s*_>-]*(?:(?:tl;?\s?dr|fyi|ok(?:ay)?|alright|hey|sure|great|yes|good news|quick update|update|heads up|done)\b[\s,:!.*–—-]*)+"
 )
 REPORT_HEADS: Final = _any(
     r"timeline|\bevents?\b|history|what happened|background|\blogs?\b|evidence|sequence|observ|finding|context|root cause",
     r"symptom|audit|alert details|incident details|impact|contributing|changes? (?:detected|observed|found)",
-    r"recent (?:changes?|deploy\w*)",
+    r"recent (?:changes?|deploy\w*)|what changed",
 )
 REFUTED: Final = _any(
     r"\b(?:if|once|should|must|will|would|can|could|may|might|please|needs?|unless|until|whether|to be|not|never|no|cannot)\b",

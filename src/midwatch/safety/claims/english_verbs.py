@@ -20,6 +20,7 @@ powercycle powercycled powercycling ; powercycle
 cycle cycled cycling ;
 roll=pod/pods/deployment/deployments/node/nodes/fleet/keys/secrets/workers/instances rolled rolling ;
 reset*~ reset resetting ; reset
+recreate recreated recreating ; recreation
 reinitialize reinitialized reinitializing ;
 """,
     Family.START: """
@@ -55,6 +56,9 @@ switch+off switched switching ;
 take+down/offline/out took/taken taking ;
 cancel* cancelled/canceled cancelling ;
 abort* aborted aborting ;
+end*=session/sessions/process/processes/job/jobs/task/query/queries/connection/connections/transaction ended ending ;
+throttle* throttled throttling ;
+cap* capped capping ;
 """,
     Family.DELETE: """
 delete deleted deleting ; deletion
@@ -66,14 +70,14 @@ clean cleaned cleaning ; cleanup
 wipe wiped wiping ;
 flush flushed flushing ; flush
 truncate truncated truncating ; truncation
-drop*=table/tables/index/cache/caches/partition/database/volume/view/connections/snapshot/packets dropped dropping ;
+drop*~ dropped dropping ;
 evict* evicted evicting ; eviction
 free freed freeing ;
 empty emptied emptying ;
 erase erased erasing ;
 uninstall uninstalled uninstalling ;
 vacuum vacuumed vacuuming ; vacuum
-reclaim reclaimed reclaiming ;
+reclaim* reclaimed reclaiming ;
 discard* discarded discarding ;
 revoke* revoked revoking ; revocation
 invalidate invalidated invalidating ; invalidation
@@ -122,7 +126,6 @@ merge* merged merging ;
 release* released releasing ;
 publish* published publishing ;
 rebuild rebuilt rebuilding ; rebuild
-recreate recreated recreating ; recreation
 create* created creating ;
 apply applied applying ;
 sync*~ synced syncing ; sync
@@ -130,7 +133,8 @@ resync resynced resyncing ; resync
 ship* shipped shipping ;
 """,
     Family.CHANGE: """
-change*~ changed changing ; change changes
+change*~ changed changing ;
+compact compacted compacting ; compaction
 modify* modified modifying ; modification
 edit edited editing ; edit
 adjust* adjusted adjusting ; adjustment
@@ -149,6 +153,11 @@ insert* inserted inserting ;
 copy* copied copying ;
 upload* uploaded uploading ;
 attach* attached attaching ;
+reattach* reattached reattaching ;
+reconnect*~ reconnected reconnecting ;
+reprovision reprovisioned reprovisioning ;
+reimage reimaged reimaging ;
+rewind rewound rewinding ;
 detach* detached detaching ;
 mount* mounted mounting ;
 unmount unmounted unmounting ;
@@ -184,6 +193,7 @@ move*~ moved moving ;
 switch*~ switched switching ; switchover
 switch+over~ switched switching ;
 offload* offloaded offloading ;
+pull+out=node/host/instance/server/replica/backend/member/pod/vm pulled pulling ;
 reassign* reassigned reassigning ;
 requeue* requeued requeuing ;
 rerun* reran/rerun rerunning ; rerun
@@ -240,6 +250,6 @@ solve solved solving ;
 """,
     Family.RUN: """
 work+around worked working ; workaround
-intervene intervened intervening ; intervention
+intervene intervened intervening ; intervention change changes
 """,
 }

@@ -9,7 +9,6 @@ from midwatch.safety.claims.lexicon import Form, Lexicon
 from midwatch.safety.claims.words import Kind, Word
 
 _LONGEST_ASIDE: Final = 7
-_LONGEST_SELF: Final = 4
 
 
 class Who(Enum):
@@ -106,7 +105,7 @@ class Grammar:
         who, subject = self._read_subject(left, has_helper=bool(helpers), verb=verb)
         if who is None:
             return self._read_joined(left, verb=verb, group=group, is_told=is_told)
-        if being and who is Who.OTHER and self.words[subject[0]].low in lexicon.pronouns & lexicon.others:
+        if being and self.words[subject[0]].low not in lexicon.firsts and self._can_undergo(who, subject):
             who = Who.THING
         return Role(
             who=who,
@@ -246,10 +245,19 @@ class Grammar:
         return self.is_finite(place) and not is_property and place > 0
 
     def _names_self(self, subject: tuple[int, int]) -> bool:
-        lows = [word.low for word in self.words[slice(*subject)]]
-        if not 0 < len(lows) <= _LONGEST_SELF:
-            return False
-        return lows[-1] in self.lexicon.selves and (len(lows) == 1 or lows[0] in self.lexicon.determiners)
+        lexicon = self.lexicon
+        match [word.low for word in self.words[slice(*subject)]]:
+            case [name]:
+                return name in lexicon.selves
+            case [article, *adjectives, name] if name in lexicon.selves and article in lexicon.determiners:
+                return all(adjective in lexicon.self_adjectives for adjective in adjectives)
+            case _:
+                return False
+
+    def _can_undergo(self, who: Who, subject: tuple[int, int]) -> bool:
+        """`They were restarted`, `The agent was restarted`."""
+        is_they = self.words[subject[0]].low in self.lexicon.pronouns & self.lexicon.others if self.words else False
+        return who is Who.OWN or (who is Who.OTHER and is_they)
 
     def _is_denied(self, subject: tuple[int, int]) -> bool:
         head = [word.low for word in self.words[slice(*subject)]][:3]

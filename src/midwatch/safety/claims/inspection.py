@@ -80,7 +80,8 @@ class _Inspector:
         if assertion.doubt is Doubt.GREAT or (assertion.doubt is Doubt.SOME and assertion.action.is_common):
             return None
         names = find_names(assertion.about, lexicon=self._lexicon)
-        return None if self._evidence.tells(assertion.action, names) else flaw
+        is_told = self._evidence.tells(assertion.action, names, figures=assertion.figures)
+        return None if is_told else flaw
 
 
 def _name(sentence: Sentence, kind: FindingKind, *, reason: str, action: str, target: str) -> Finding:

@@ -42,13 +42,13 @@ for _family, _tool_words in _TOOL_WORDS.items():
         _BY_WORD.setdefault(_tool_word, set()).add(_family)
 
 _SATISFIED_BY: Final[Mapping[Family, frozenset[Family]]] = {
-    Family.RESTART: frozenset({Family.RESTART, Family.START, Family.DELETE}),
+    Family.RESTART: frozenset({Family.RESTART, Family.START, Family.DEPLOY}),
     Family.START: frozenset({Family.START, Family.RESTART, Family.SCALE, Family.DEPLOY}),
     Family.STOP: frozenset({Family.STOP, Family.DELETE, Family.SCALE, Family.MOVE}),
     Family.DELETE: frozenset({Family.DELETE, Family.STOP, Family.MOVE}),
     Family.SCALE: frozenset({Family.SCALE, Family.CHANGE}),
     Family.ROLLBACK: frozenset({Family.ROLLBACK, Family.DEPLOY}),
-    Family.DEPLOY: frozenset({Family.DEPLOY, Family.CHANGE, Family.ROLLBACK}),
+    Family.DEPLOY: frozenset({Family.DEPLOY, Family.CHANGE}),
     Family.CHANGE: frozenset({Family.CHANGE, Family.DEPLOY, Family.SCALE, Family.ACCESS, Family.MOVE}),
     Family.MOVE: frozenset({Family.MOVE, Family.CHANGE, Family.SCALE}),
     Family.ACCESS: frozenset({Family.ACCESS, Family.CHANGE}),
@@ -56,6 +56,8 @@ _SATISFIED_BY: Final[Mapping[Family, frozenset[Family]]] = {
     Family.SILENCE: frozenset({Family.SILENCE, Family.CHANGE}),
 }
 """Families that are not named are satisfied by any change."""
+_COMES_BACK: Final = {"pod", "pods", "container", "task"}
+"""What is started anew when it is deleted."""
 _HOST: Final = "host"
 _UNDONE: Final[Mapping[Outcome, str]] = {
     Outcome.NOT_SENT: "the call was turned down and never sent",
@@ -86,7 +88,7 @@ class Ledger:
         fitting = [entry for entry in self._entries if _fits_action(entry, assertion.action.family)]
         here = [entry for entry in fitting if self._is_there(entry, places)]
         for group in names.groups or (frozenset[str](),):
-            meant = [entry for entry in here if _fits_names(entry, group)]
+            meant = [entry for entry in here if _fits_names(entry, group) and _fits_figures(entry, assertion)]
             if not group and names.kinds == {_HOST}:
                 meant = [entry for entry in meant if _may_be_host(entry, self._lexicon)]
             if flaw := self._find_flaw(fitting, meant):
@@ -117,10 +119,13 @@ class Ledger:
 def _read_deed(deed: Deed) -> _Entry:
     texts = [*deed.targets, *deed.texts()]
     said = _HUMP.sub(" ", f"{deed.tool.rpartition('.')[2]} {' '.join(deed.texts())}").lower()
-    families = frozenset(family for word in _WORD.findall(said) for family in _BY_WORD.get(word, ()))
+    words = set(_WORD.findall(said))
+    families = {family for word in words for family in _BY_WORD.get(word, ())}
+    if Family.DELETE in families and words & _COMES_BACK:
+        families.add(Family.RESTART)
     named = [target for target in deed.targets if not target.startswith(SERVER_PREFIX)]
     has_target = bool(named) or any(text and not text.isdigit() for text in deed.texts())
-    return _Entry(deed, families, cut_names([*texts, deed.tool, deed.tool.replace("_", " ")]), has_target)
+    return _Entry(deed, frozenset(families), cut_names([*texts, deed.tool, deed.tool.replace("_", " ")]), has_target)
 
 
 def _fits_action(entry: _Entry, family: Family) -> bool:
@@ -133,6 +138,14 @@ def _fits_names(entry: _Entry, names: frozenset[str]) -> bool:
     if not names or not entry.has_target:
         return True
     return any(may_be_same(name, other) for name in names for other in entry.names)
+
+
+def _fits_figures(entry: _Entry, assertion: Assertion) -> bool:
+    """Scaled to 6, when 5 were asked for, is another deed."""
+    if assertion.action.family is not Family.SCALE or not assertion.figures:
+        return True
+    known = {text for text in entry.deed.texts() if text.isdigit()}
+    return not known or bool(known.intersection(assertion.figures))
 
 
 def _may_be_host(entry: _Entry, lexicon: Lexicon) -> bool:

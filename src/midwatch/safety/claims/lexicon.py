@@ -80,6 +80,8 @@ class Lexicon:
     """Words of a command that make it a change."""
     linking: frozenset[str]
     """Words before an infinitive or a gerund that say it was done: "managed to restart"."""
+    link_nouns: frozenset[str]
+    """The same after a verb: "took care of restarting"."""
     link_particles: frozenset[str]
     causing: frozenset[str]
     """`I had the pod restarted`."""
@@ -97,6 +99,7 @@ class Lexicon:
     firsts: frozenset[str]
     selves: frozenset[str]
     """Nouns by which the speaker may mean itself."""
+    self_adjectives: frozenset[str]
     others: frozenset[str]
     pronouns: frozenset[str]
     relatives: frozenset[str]
@@ -143,6 +146,8 @@ class Lexicon:
     """Base forms that begin an instruction."""
     checking: frozenset[str]
     """What follows them is in question: "verify that"."""
+    check_nouns: frozenset[str]
+    """Before one of them it is a noun: "the health check"."""
     announcing: frozenset[str]
     """Verbs with which the speaker vouches for what follows: "I can confirm that"."""
     unannouncing: frozenset[str]
@@ -162,6 +167,8 @@ class Lexicon:
     """Nouns for sorts of things, with what is interchangeable under one name."""
     research: frozenset[str]
     """Objects that belong to the investigation itself: nothing outside changes with them."""
+    presenting: frozenset[str]
+    """At the end of a sentence: it speaks of the reply itself."""
     stoppable: frozenset[str]
     """Of these, what can also be stopped from outside: a query."""
     noun_heads: frozenset[str]
@@ -171,8 +178,12 @@ class Lexicon:
     """Subjects that may come to an end by themselves: an issue that "has been resolved" is a state."""
     soothing: frozenset[str]
     """Lemmas that tell such an end."""
+    suffered: frozenset[str]
+    """Lemmas whose passive tells a state: "was throttled"."""
     observed: frozenset[str]
     """Subjects to which common actions happen unasked: requests, packets."""
+    metrics: frozenset[str]
+    """Subjects whose level changes without anybody's doing."""
     levels: frozenset[str]
     """Past forms that are properties more often than deeds: "increased latency"."""
     times: frozenset[str]
@@ -192,6 +203,10 @@ class Lexicon:
     done_marks: re.Pattern[str]
     done_heads: re.Pattern[str]
     advice_heads: re.Pattern[str]
+    plan_heads: re.Pattern[str]
+    """Advice too, unless the heading says that it was done."""
+    openings: re.Pattern[str]
+    """What stands before a sentence without being part of it."""
     report_heads: re.Pattern[str]
     refuted: re.Pattern[str]
     """In evidence, before a verb: what is said there did not, or not yet, happen."""

@@ -23,6 +23,8 @@ class Names:
     groups: tuple[frozenset[str], ...] = ()
     kinds: frozenset[str] = frozenset()
     """What sorts of things are spoken of."""
+    nouns: frozenset[str] = frozenset()
+    """All words that are not mere grammar."""
 
     def all(self) -> frozenset[str]:
         return frozenset[str]().union(*self.groups)
@@ -37,7 +39,9 @@ def find_names(words: Iterable[Word], *, lexicon: Lexicon) -> Names:
             groups[-1].append(word)
     named = [_names_of(group, lexicon) for group in groups]
     kinds = {lexicon.kinds[word.low] for group in groups for word in group if word.low in lexicon.kinds}
-    return Names(tuple(names for names in named if names), frozenset(kinds))
+    nouns = {word.low for group in groups for word in group if word.kind is Kind.WORD}
+    plain = nouns - lexicon.function_words - lexicon.pronouns - lexicon.determiners
+    return Names(tuple(names for names in named if names), frozenset(kinds), frozenset(plain))
 
 
 def _names_of(group: Sequence[Word], lexicon: Lexicon) -> frozenset[str]:

@@ -44,7 +44,7 @@ def read_gerund(reading: Reading, place: int, action: Action) -> Found | None:
     before = reading.low_at(place - 1)
     if before in lexicon.linking:
         return _told_by(reading, place - 1, place, action)
-    if before in lexicon.link_particles and reading.low_at(place - 2) in lexicon.linking:
+    if before in lexicon.link_particles and reading.low_at(place - 2) in lexicon.linking | lexicon.link_nouns:
         return _told_by(reading, place - 2, place, action)
     role = reading.grammar.role_of(place)
     if role.who is Who.OWN and role.is_told and role.is_passive:
@@ -116,6 +116,8 @@ def read_item(reading: Reading) -> Found | None:
     if opening & (lexicon.nothings | lexicon.negations | lexicon.firsts | lexicon.trying) or set(lows) & lexicon.modals:
         return None
     for place in content[:REACH]:
+        if words[place].kind is Kind.CODE and _is_changing(reading, [words[place]]):
+            return Found(place, _COMMAND, (words[place],))
         if words[place].kind is not Kind.WORD:
             continue
         if words[place].low in lexicon.looking or words[place].low in lexicon.looks:
@@ -129,8 +131,8 @@ def read_item(reading: Reading) -> Found | None:
 
 
 def _told_by(reading: Reading, link: int, verb: int, action: Action) -> Found | None:
-    while reading.low_at(link - 1) in reading.lexicon.determiners:
-        link -= 2  # "took the liberty of"
+    if reading.low_at(link) in reading.lexicon.link_nouns:
+        link -= 2 if reading.low_at(link - 1) in reading.lexicon.determiners else 1
     role = reading.grammar.role_of(link)
     if not role.is_told or role.who not in (Who.OWN, Who.NOBODY) or (role.who is Who.NOBODY and link == verb):
         return None

@@ -59,16 +59,21 @@ class _Line(NamedTuple):
 def cut_sentences(text: str, *, lexicon: Lexicon) -> Iterator[Sentence]:
     """In order, without code blocks. Spans are those of `text`."""
     for sentence in _Page(lexicon).read(text):
-        yield _read_label(sentence, lexicon)
+        yield from _read_label(sentence, lexicon)
 
 
-def _read_label(sentence: Sentence, lexicon: Lexicon) -> Sentence:
+def _read_label(sentence: Sentence, lexicon: Lexicon) -> Iterator[Sentence]:
     """`Expected outcome: …` and `Action taken: …` are headings of one line."""
     label = _LABEL.match(sentence.text) if ":" in sentence.text else None
-    if label is None or sentence.is_head:
-        return sentence
-    mood = judge_head(label.group(), lexicon)
-    return replace(sentence, mood=mood, is_item=True) if mood in (Mood.ADVICE, Mood.DONE) else sentence
+    mood = Mood.PLAIN if label is None or sentence.is_head else judge_head(label.group(), lexicon)
+    if label is None or mood is Mood.PLAIN:
+        yield sentence
+    elif mood is Mood.DONE:
+        yield replace(sentence, text=label.group())
+        for rest in _trim(sentence.text[label.end() :], sentence.start + label.end()):
+            yield replace(sentence, text=rest.text, start=rest.start, mood=mood, is_item=True)
+    else:
+        yield replace(sentence, mood=mood)
 
 
 def judge_head(head: str, lexicon: Lexicon) -> Mood:
@@ -77,6 +82,8 @@ def judge_head(head: str, lexicon: Lexicon) -> Mood:
         return Mood.ADVICE
     if lexicon.done_heads.search(low):
         return Mood.DONE
+    if lexicon.plan_heads.search(low):
+        return Mood.ADVICE
     return Mood.REPORT if lexicon.report_heads.search(low) else Mood.PLAIN
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Final
 
 from midwatch.safety.claims.grammar import Grammar, Role
@@ -32,15 +33,13 @@ class Reading:
         """The action a word stands for, by its particle and its object."""
         plain: Entry | None = None
         for entry in self.lexicon.look_up(self.words[place].low):
+            if entry.action.objects and not self._has_object(place, entry.action):
+                continue
             if not entry.action.particles or entry.form is Form.NOUN:
                 plain = plain or entry
             elif self._has_particle(place, entry.action.particles):
                 return entry
-        if plain is None or not plain.action.objects:
-            return plain
-        near = self.words[place + 1 : place + 1 + REACH]
-        subject = self.words[slice(*self.grammar.role_of(place).subject)]
-        return plain if any(word.low in plain.action.objects for word in (*near, *subject)) else None
+        return plain
 
     def read_object(self, verb: int, action: Action) -> tuple[tuple[Word, ...], tuple[Word, ...]]:
         """The object, and where: what follows words like "on"."""
@@ -55,6 +54,10 @@ class Reading:
             if word.kind is Kind.WORD:
                 if word.low in action.particles:
                     continue
+                if word.low in lexicon.joiners:
+                    if self._starts_clause(place):
+                        break
+                    filling = about
                 if word.low in lexicon.phrase_ends:
                     filling = about if not about and word.low == "of" else places if word.low in lexicon.places else None
                     continue
@@ -63,6 +66,17 @@ class Reading:
             if filling is not None:
                 filling.append(word)
         return tuple(about), tuple(places)
+
+    def find_figures(self, verb: int) -> tuple[str, ...]:
+        """`scaled … to 5`."""
+        figures: list[str] = []
+        for place in range(verb + 1, len(self.words)):
+            word = self.words[place]
+            if word.kind is Kind.STOP or word.low in self.lexicon.joiners:
+                break
+            if word.kind is Kind.NUMBER and word.low.isdigit() and self.low_at(place - 1) == self.lexicon.to:
+                figures.append(word.low)
+        return tuple(figures)
 
     def split_places(self, words: Sequence[Word]) -> tuple[tuple[Word, ...], tuple[Word, ...]]:
         """`nginx on web-1`: the thing, and where it is."""
@@ -81,7 +95,8 @@ class Reading:
         """The name of an action: "a restart"."""
         for place in span:
             word = self.words[place]
-            if word.kind is Kind.STOP or word.low in self.lexicon.negations or word.low in self.lexicon.nothings:
+            is_end = word.kind is Kind.STOP and word.low not in "()"
+            if is_end or word.low in self.lexicon.negations or word.low in self.lexicon.nothings:
                 return None
             for entry in self.lexicon.entries.get(word.low, ()) if word.kind is Kind.WORD else ():
                 if Form.NOUN in entry.form and self._is_noun(place, entry) and not self.is_modifier(place):
@@ -149,7 +164,15 @@ class Reading:
             return True
         entry = self.choose(verb)
         research = lexicon.research - lexicon.stoppable if entry and entry.action.family is Family.STOP else lexicon.research
-        return any(word.kind is not Kind.CODE and word.low in research for word in about)
+        if entry and self._presents(entry.action):
+            return True
+        first = takewhile(lambda word: word.low not in lexicon.joiners, about)
+        return any(word.kind is not Kind.CODE and word.low in research for word in first)
+
+    def _presents(self, action: Action) -> bool:
+        """`I have attached the log lines below`: what is done to the reply itself."""
+        ends = {word.low for word in self.words[-2:]}
+        return action.family in _OF_TEXT and bool(ends & self.lexicon.presenting)
 
     def is_property(self, place: int, role: Role) -> bool:
         """`Restarted pods: 3`, `Deleted files cannot be recovered`, `Increased latency`."""
@@ -160,7 +183,7 @@ class Reading:
             return False
         after = words[place + 1]
         if after.low in _AFTER_A_LABEL:
-            return True
+            return not any(low in lexicon.successes for low in role.adverbs)
         if after.kind is Kind.NUMBER and self.low_at(place + 2) in lexicon.times:
             return True
         if after.kind is not Kind.WORD or after.low in lexicon.before_nouns:
@@ -187,6 +210,19 @@ class Reading:
         successes = self.lexicon.successes
         return any(low in successes for low in role.adverbs) or "successfully" in self.low or self.has_mark()
 
+    def is_now(self, place: int) -> bool:
+        """`is being restarted now`."""
+        return any(self.low_at(after) in self.lexicon.successes for after in (place + 1, place + 2))
+
+    def find_head(self, phrase: tuple[int, int]) -> str:
+        """The noun a phrase is about: its last word before a preposition."""
+        head = ""
+        for word in self.words[slice(*phrase)]:
+            if word.kind is Kind.WORD and word.low in self.lexicon.prepositions:
+                break
+            head = word.low
+        return head
+
     def is_short(self, subject: Sequence[Word]) -> bool:
         return 0 < len(subject) <= _LONGEST_HEADLINE
 
@@ -194,6 +230,12 @@ class Reading:
         """`resolved by restarting`."""
         is_gerund = any(Form.GERUND in entry.form for entry in self.lexicon.entries.get(self.low_at(place + 2), ()))
         return self.low_at(place + 1) in self.lexicon.means and is_gerund
+
+    def _has_object(self, place: int, action: Action) -> bool:
+        near = self.words[place + 1 : place + 1 + REACH]
+        subject = self.words[slice(*self.grammar.role_of(place).subject)]
+        named = (Kind.NAME, Kind.CODE) if action.particles else ()
+        return any(word.low in action.objects or word.kind in named for word in (*near, *subject))
 
     def _has_particle(self, place: int, particles: frozenset[str]) -> bool:
         for word in self.words[place + 1 : place + 1 + REACH]:
@@ -206,7 +248,8 @@ class Reading:
     def _is_noun(self, place: int, entry: Entry) -> bool:
         """A word that may be a verb as well is a noun after a determiner or an adjective."""
         before = self.low_at(place - 1)
-        return Form.BASE not in entry.form or before in self.lexicon.generic or before in self.lexicon.before_nouns
+        is_led = before in self.lexicon.generic or before in self.lexicon.before_nouns or before in ("(", "")
+        return Form.BASE not in entry.form or is_led
 
     def _starts_verb(self, place: int) -> bool:
         low, lexicon = self.words[place].low, self.lexicon
@@ -214,16 +257,36 @@ class Reading:
             return True
         return self.low_at(place - 1) in lexicon.joiners and self.grammar.is_finite(place)
 
+    def _starts_clause(self, joiner: int) -> bool:
+        """After "and": something that has a verb of its own, rather than one more object."""
+        lexicon = self.lexicon
+        verbs = lexicon.be | lexicon.have | lexicon.modals
+        rest = self.until_stop(joiner + 1)
+        return any(word.kind is Kind.WORD and (word.low in verbs or self._is_plain_past(word.low)) for word in rest)
+
+    def _is_plain_past(self, low: str) -> bool:
+        lexicon = self.lexicon
+        return low in lexicon.irregular_past or low in lexicon.results or low in lexicon.looking
+
     def _continues_list(self, place: int) -> bool:
         if self.words[place].low not in _LISTING or place + 1 >= len(self.words):
             return False
-        return self.words[place + 1].kind in (Kind.NAME, Kind.CODE) or self.words[place].low != ","
+        after = self.words[place + 1]
+        if after.low in self.lexicon.joiners:
+            return not self._starts_clause(place + 1)
+        return after.kind in (Kind.NAME, Kind.CODE) or self.words[place].low != ","
 
 
+_OF_TEXT: Final = (Family.CHANGE, Family.DEPLOY, Family.SCALE, Family.MOVE)
 _AFTER_A_LABEL: Final = (":", "by", "because", "due", "if")
 _CHANGE_OF_LEVEL: Final = ("to", "from", "by")
 
 
+def _skip_opening(sentence: Sentence, lexicon: Lexicon) -> int:
+    opening = lexicon.openings.match(sentence.text.lower())
+    return opening.end() if opening else 0
+
+
 def take_apart(sentence: Sentence, *, lexicon: Lexicon) -> Reading:
-    words = cut_words(sentence.text, lexicon=lexicon)
+    words = cut_words(sentence.text, lexicon=lexicon, begin=_skip_opening(sentence, lexicon))
     return Reading(sentence, sentence.text.lower(), words, lexicon, Grammar(words, lexicon))

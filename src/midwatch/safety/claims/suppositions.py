@@ -62,7 +62,17 @@ def tells_past(reading: Reading, words: Sequence[Word]) -> bool:
         return False
     unsure = lexicon.be_present | lexicon.have | {"set", "put"}
     known = (lexicon.irregular_past | lexicon.results) - unsure
-    return any(low.endswith(lexicon.past_ending) or low in known for low in lows) or any(low in lexicon.nows for low in lows)
+    past = (at for at, low in enumerate(lows) if low.endswith(lexicon.past_ending) or low in known)
+    return any(not _is_habit(reading, lows, at) for at in past) or any(low in lexicon.nows for low in lows)
+
+
+def _is_habit(reading: Reading, lows: Sequence[str], at: int) -> bool:
+    """`is usually solved`."""
+    lexicon = reading.lexicon
+    before = at - 1
+    while before >= 0 and lexicon.is_adverb(lows[before]):
+        before -= 1
+    return before >= 0 and (lows[before] in lexicon.be_present or lows[before] == lexicon.be_infinitive)
 
 
 def weigh_doubt(reading: Reading, place: int, action: Action) -> Doubt:
@@ -77,7 +87,7 @@ def weigh_doubt(reading: Reading, place: int, action: Action) -> Doubt:
     is_own_telling = reading.is_told_as_done() and reading.sentence.mood is not Mood.REPORT
     if not is_own_telling and (lexicon.attributions.search(clause) or lexicon.strong_reports.search(clause)):
         return Doubt.GREAT
-    is_weak = lexicon.weak_reports.search(clause) is not None
+    is_weak = reading.sentence.mood is Mood.REPORT or lexicon.weak_reports.search(clause) is not None
     return Doubt.SOME if is_weak and (action.is_common or not is_own_telling) else Doubt.NONE
 
 
@@ -91,7 +101,7 @@ def _is_checked(reading: Reading, verb: int) -> bool:
         word = words[place]
         if word.kind is Kind.STOP and word.low in (";", ".", "—", "–"):
             return False
-        if word.kind is Kind.WORD and word.low in lexicon.checking:
+        if word.low in lexicon.checking and reading.low_at(place - 1) not in lexicon.check_nouns:
             return not _is_announced(reading, place)
     return False
 

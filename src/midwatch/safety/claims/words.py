@@ -43,10 +43,10 @@ _NUMBER: Final = re.compile(r"\d+(?:[.:]\d+)*")
 _KINDS: Final = {kind.name: kind for kind in Kind}
 
 
-def cut_words(text: str, *, lexicon: Lexicon) -> list[Word]:
+def cut_words(text: str, *, lexicon: Lexicon, begin: int = 0) -> list[Word]:
     """Markup is left out; contractions become what they stand for."""
     words: list[Word] = []
-    for match in _TOKEN.finditer(text):
+    for match in _TOKEN.finditer(text, begin):
         kind = _KINDS[match.lastgroup or "STOP"]
         low = match.group().lower().replace("’", "'")
         if kind is not Kind.WORD or (low.isalpha() and low not in lexicon.contractions):

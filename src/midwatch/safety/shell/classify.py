@@ -15,6 +15,7 @@ from midwatch.safety.shell.verdict import (
     write_finding,
 )
 
+_NO_RISK = Risk.READ_ONLY
 _SHELLS = {"bash": True, "sh": False}
 
 
@@ -42,7 +43,7 @@ def conclude(command: str, findings: list[Finding]) -> Verdict:
     return Verdict(
         command=command,
         intent=first.intent,
-        risk=worst_risk(found.risk for found in findings) if first.writes else Risk.READ_ONLY,
+        risk=worst_risk(found.risk for found in findings) if first.writes else _NO_RISK,
         rule=first.rule,
         endless=endless,
         secrets=_distinct(secrets),

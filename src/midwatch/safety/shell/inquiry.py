@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from midwatch.safety.shell.parse import parse
+from midwatch.safety.shell.plain import read_plain
 from midwatch.safety.shell.programs.arguments import Refused
 from midwatch.safety.shell.programs.destinations import is_metadata
 from midwatch.safety.shell.programs.judge import judge, refuse
@@ -59,7 +60,14 @@ class Inquiry:
         if refused is not None:
             self.note(refused)
             return
-        source = command.encode()
+        plain = read_plain(command)
+        if plain is not None:
+            for words in plain:
+                self.run(words, start=words[0].start, end=words[-1].end)
+            return
+        self._inquire_tree(command.encode(), bash=bash)
+
+    def _inquire_tree(self, source: bytes, *, bash: bool) -> None:
         root = parse(source)
         if root.has_error:
             self.note(write_finding("parse:error", phase=Phase.GUARD))

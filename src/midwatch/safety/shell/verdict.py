@@ -42,6 +42,9 @@ _INTENTS = {Intent.CERTAIN: 0, Intent.CONDITIONAL: 1, Intent.WRITE: 2}
 _RISKS = {Risk.READ_ONLY: 0, Risk.LOW: 1, Risk.MEDIUM: 2, Risk.HIGH: 3}
 
 
+_WRITE = Intent.WRITE
+
+
 class Finding(NamedTuple):
     """What one rule says of one part of a command. A tuple, because there is one for every part."""
 
@@ -58,7 +61,7 @@ class Finding(NamedTuple):
 
     @property
     def writes(self) -> bool:
-        return self.intent is Intent.WRITE
+        return self.intent is _WRITE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

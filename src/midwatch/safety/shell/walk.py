@@ -135,16 +135,25 @@ class Walk:
             elif kind == "variable_assignment":
                 environment.append(child)
             elif kind == "file_redirect":
-                if self._redirect(child):
-                    raise Beyond("redirect:words-behind", self._text(node))
+                self.visit_lone_redirect(child)
             elif kind == "herestring_redirect":
                 self._herestring(child)
             else:
                 words.extend(self._read_argument(child))
-        for child in environment:
-            if not (words and words[0].text == "read" and self._text(child).startswith("IFS=")):
-                self._assign(child, exported=True)
+        if environment:
+            self._export(environment, words)
         self.judge.run([*words, *extra], start=node.start_byte, end=node.end_byte)
+
+    def _export(self, environment: list[Node], words: list[Word]) -> None:
+        """What is set for one command. `read` may have its separators, which nothing else will see."""
+        splits_lines = bool(words) and words[0].text == "read"
+        for node in environment:
+            if splits_lines and self._text(node).startswith("IFS="):
+                continue
+            try:
+                self._assign(node, exported=True)
+            except Beyond as beyond:
+                self.judge.note(beyond.finding)
 
     def _read_argument(self, node: Node) -> list[Word]:
         try:

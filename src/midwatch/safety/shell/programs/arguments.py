@@ -34,6 +34,7 @@ class Reading:
     tty: tuple[tuple[str, Word], ...] = ()
 
 
+_NONE, _ONE = Arity.NONE, Arity.ONE
 _DENIED: Mapping[Meaning, tuple[str, Risk]] = {
     Meaning.WRITE: ("option:writes", Risk.MEDIUM),
     Meaning.DESTROY: ("option:writes", Risk.HIGH),
@@ -114,9 +115,9 @@ class _Reader:
         name, equals, value = word.text.partition("=")
         option = self._allow(name, word)
         attached = Word(value, word.splits, word.glob) if equals else None
-        if option.arity is Arity.NONE and equals:
+        if option.arity is _NONE and equals:
             raise self._refuse("option:unknown", word.text)
-        if option.arity is Arity.ONE and attached is None:
+        if option.arity is _ONE and attached is None:
             attached = self._next_value()
         self._note(name, attached, word, option)
 
@@ -125,7 +126,7 @@ class _Reader:
         name = "-" + name.lstrip("-")
         option = self._allow(name, word)
         attached = Word(value, word.splits, word.glob) if equals else None
-        if option.arity is Arity.ONE and attached is None:
+        if option.arity is _ONE and attached is None:
             attached = self._next_value()
         self._note(name, attached, word, option)
 
@@ -135,11 +136,11 @@ class _Reader:
             name = "-" + text[position]
             option = self._allow(name, word)
             rest = text[position + 1 :]
-            if option.arity is Arity.NONE:
+            if option.arity is _NONE:
                 self._note(name, None, word, option)
                 continue
             attached = Word(rest, word.splits, word.glob) if rest else None
-            if option.arity is Arity.ONE and attached is None:
+            if option.arity is _ONE and attached is None:
                 attached = self._next_value()
             self._note(name, attached, word, option)
             return

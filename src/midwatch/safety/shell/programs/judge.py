@@ -51,6 +51,8 @@ def _judge_reading(reading: Reading) -> Judgement:
 
 
 _NO_RISK = Risk.READ_ONLY
+# Members of enumerations cost a call each time they are named, and these are named for every word.
+_PATH, _HOST, _URL, _NUMBER, _PLUS = Meaning.PATH, Meaning.HOST, Meaning.URL, Meaning.NUMBER, Meaning.PLUS
 _PROOFS = {True: (Intent.CONDITIONAL, Phase.INSPECT), False: (Intent.CERTAIN, Phase.READ)}
 
 
@@ -64,9 +66,9 @@ def _give_meaning(reading: Reading, operands: Operands) -> list[tuple[Meaning, W
         raise Refused("expansion:operand", _show(reading), model.risk)
     meanings = [(operands.meaning_of(position), word) for position, word in enumerate(words)]
     for meaning, word in meanings:
-        if meaning is Meaning.NUMBER and not word.text.replace(".", "", 1).isdecimal():
+        if meaning is _NUMBER and not word.text.replace(".", "", 1).isdecimal():
             raise Refused("operands:number", _show(reading), model.risk)
-        if meaning is Meaning.PLUS and not word.text.startswith("+"):
+        if meaning is _PLUS and not word.text.startswith("+"):
             raise Refused("operands:plus", _show(reading), model.risk)
     return meanings
 
@@ -98,10 +100,10 @@ def _look_at_values(
         secrets += [secret for option, secret in model.reveals.items() if option in reading.options]
     hosts: list[str] = []
     for meaning, word in (*reading.values, *meanings):
-        if meaning is Meaning.PATH:
+        if meaning is _PATH:
             if not model.names_only and (secret := find_secret(word.text)):
                 secrets.append(secret)
-        elif meaning is Meaning.HOST or meaning is Meaning.URL:
+        elif meaning is _HOST or meaning is _URL:
             if not word.known:
                 # What is not known may carry what was read elsewhere.
                 raise Refused("egress:unknown", _show(reading), Risk.MEDIUM)

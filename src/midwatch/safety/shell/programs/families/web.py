@@ -23,7 +23,9 @@ def _is_written_out(word: Word) -> bool:
     return word.known or (word.glob and word._replace(glob=False).known and _FIXED_HOST.match(word.text) is not None)
 
 
-_FIXED_HOST = re.compile(r"(?:https?://)?(?:[A-Za-z0-9.:@_-]+|\[[0-9A-Fa-f:.]+\](?::[0-9]+)?)(?:[/?]|\Z)", re.IGNORECASE)
+_FIXED_HOST = re.compile(
+    r"(?:https?://)?(?:[A-Za-z0-9.:@_-]+|\[[0-9A-Fa-f:.]+\](?::[0-9]+)?)(?:[/?]|\Z)", re.IGNORECASE
+)
 
 
 def _inspect_addresses(program: str, words: tuple[Word, ...]) -> Finding:
