@@ -17,11 +17,15 @@ PLACEHOLDER = "[MASKED_SECRET_DATA]"
 
 _HIDDEN = PLACEHOLDER.encode()
 _MENTIONS_SECRET = Regex(GATE)
-_SECRET_LIST = re.compile(rb"""(?m)^["' ]*kind["']?[ \t]*:[ \t]*["']?SecretList\b""")
+_SECRET_LIST = re.compile(rb"""["' ]*kind["']?[ \t]*:[ \t]*["']?SecretList\b""")
 _DOCUMENT_END = re.compile(rb"(?m)^---[ \t\r]*$")
-_ITEMS = re.compile(rb"(?m)^[ ]*items:[ \t\r]*\n([ ]*)-[ ]")
-_BLOCK = re.compile(rb"""(?m)^([ ]*(?:-[ ]+)*)["']?(?:data|stringData)["']?:[ \t]*\r?\n""")
-_FLOW = re.compile(rb"""(?m)^[ ]*(?:-[ ]+)*(?:data|stringData):[ \t]+(\{[^}\r\n]*(?:\n[^}]*?)?(?:\}|\Z))""")
+_ITEMS = re.compile(rb"[ ]*items:[ \t\r]*\n([ ]*)-[ ]")
+_HELD = re.compile(
+    rb"""([ ]*(?:-[ ]+)*)(?:["']?(?:data|stringData)["']?:[ \t]*\r?\n"""
+    rb"""|(?:data|stringData):[ \t]+(\{[^}\r\n]*(?:\n[^}]*?)?(?:\}|\Z)))"""
+)
+"""A block of entries below, or all of them in braces."""
+_LONGEST_INDENT = 200
 _ENTRY = re.compile(rb"""[ ]*(?:"[^"\n]*"|'[^'\n]*'|[\w.\-]+):(?:[ \t\r]|$)""")
 _OTHER_KIND = re.compile(rb"""kind\\*["'][ \t]*:""")
 _LONGEST_MENTION = 100
@@ -118,25 +122,36 @@ def _is_near_secret(data: bytes, at: int, *, within: Span) -> bool:
 
 def _cut_items(data: bytes, start: int, stop: int) -> Iterator[Span]:
     """The items of a list that are Secrets, or the document as a whole."""
-    items = _ITEMS.search(data, start, stop)
-    if items is None or _SECRET_LIST.search(data, start, stop):
+    items = next(_match_lines(_ITEMS, data, word=b"items:", within=(start, stop)), None)
+    if items is None or any(_match_lines(_SECRET_LIST, data, word=b"SecretList", within=(start, stop))):
         yield start, stop
         return
     dash = b"\n" + items[1] + b"- "
     at = items.end() - len(dash) + 1
     while at < stop:
         end = data.find(dash, at, stop) + 1 or stop
-        if any(_MENTIONS_SECRET.find(data, at, end)):
+        if _MENTIONS_SECRET.find_first(data, at, end):
             yield at, end
         at = end
 
 
 def _find_yaml(data: bytes, start: int, stop: int) -> Iterator[Edit]:
-    for flow in _FLOW.finditer(data, start, stop):
-        if flow[1] != b"{}":
-            yield flow.span(1), _HIDDEN
-    for block in _BLOCK.finditer(data, start, stop):
-        yield from _find_entries(data, block.end(), stop=stop, indent=len(block[1]))
+    for held in _match_lines(_HELD, data, word=b"ata", within=(start, stop)):
+        if held[2] is None:
+            yield from _find_entries(data, held.end(), stop=stop, indent=len(held[1]))
+        elif held[2] != b"{}":
+            yield held.span(2), _HIDDEN
+
+
+def _match_lines(line: re.Pattern[bytes], data: bytes, *, word: bytes, within: Span) -> Iterator[re.Match[bytes]]:
+    """Where the pattern fits a line that begins with the word, or nearly so."""
+    start, stop = within
+    at = start
+    while (at := data.find(word, at, stop)) != -1:
+        begin = max(start, data.rfind(b"\n", max(start, at - _LONGEST_INDENT), at) + 1)
+        if found := line.match(data, begin, stop):
+            yield found
+        at += len(word)
 
 
 def _find_entries(data: bytes, at: int, *, stop: int, indent: int) -> Iterator[Edit]:

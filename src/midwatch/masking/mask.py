@@ -12,6 +12,7 @@ from typing import Protocol
 
 from midwatch.kit.json import clean_text
 from midwatch.masking.edits import Found, apply_found, fit_found, merge_found
+from midwatch.masking.embedded import EMBEDDED_GATE, find_embedded
 from midwatch.masking.patterns import DEFAULT_GROUP, GROUPS, PATTERNS, STRUCTURES, UNMISTAKABLE, build_rule
 from midwatch.masking.regex import Regex, RegexSet, explain_refusal
 from midwatch.masking.rule import Edit, Rule, replacing
@@ -22,6 +23,8 @@ WITHHELD = "[REDACTED: data masking failure, the whole text was withheld]"
 
 
 _MOST_ROUNDS = 8
+_DEEPEST = 3
+"""How many times over a text may be a string of another."""
 
 Look = Callable[[Rule, bytes, Sequence[Window]], Iterable[Edit]]
 Observe = Callable[[bytes, Sequence[Found]], None]
@@ -75,7 +78,7 @@ class RuleMask:
         data = before = _encode(text)
         windows: Iterable[Window] = cut_windows(data)
         for _ in range(_MOST_ROUNDS):
-            found = fit_found(data, merge_found(self._find(data, windows, look)))
+            found = fit_found(data, merge_found(self._find(data, windows, look=look, depth=_DEEPEST)))
             if not found:
                 break
             observe(data, found)
@@ -87,15 +90,24 @@ class RuleMask:
             data, _ = apply_found(data, found)
         return text if data is before else data.decode()
 
-    def _find(self, data: bytes, windows: Iterable[Window], look: Look) -> Iterator[Found]:
+    def _find(self, data: bytes, windows: Iterable[Window], *, look: Look, depth: int) -> Iterator[Found]:
+        where = self._find_windows(data, windows)
+        embedded = where.pop(len(self.rules), ())
+        for index in sorted(where):
+            yield from _find_with(self.rules[index], data, where[index], look)
+        for text in find_embedded(data, embedded) if depth else ():
+            for found in self._find(text.text, cut_windows(text.text), look=look, depth=depth - 1):
+                yield text.place(found)
+
+    def _find_windows(self, data: bytes, windows: Iterable[Window]) -> dict[int, list[Window]]:
+        """By rule, where it may have something to do; behind the last rule, where whole texts may be embedded."""
         where: dict[int, list[Window]] = {}
-        everywhere = range(len(self.rules))
+        everywhere = range(len(self.rules) + 1)
         for window in windows:
             hits = self.occurrence.hits(data[window.start : window.stop])
             for index in everywhere if hits is None else hits:
                 where.setdefault(index, []).append(window)
-        for index in sorted(where):
-            yield from _find_with(self.rules[index], data, where[index], look)
+        return where
 
 
 def _find_with(rule: Rule, data: bytes, windows: Sequence[Window], look: Look) -> Iterator[Found]:
@@ -128,7 +140,7 @@ def _compile(names: frozenset[str], custom: tuple[CustomRule, ...]) -> RuleMask:
     """Kept, because every execution asks for the same few masks."""
     rules = [build_rule(name) for name in (*STRUCTURES, *PATTERNS) if name in names]
     last = [replacing(rule.name, rule.pattern, replacement=rule.replacement) for rule in custom]
-    return RuleMask(rules, RegexSet([rule.gate for rule in rules]), last)
+    return RuleMask(rules, RegexSet([*(rule.gate for rule in rules), EMBEDDED_GATE]), last)
 
 
 def check_pattern(pattern: str) -> str | None:

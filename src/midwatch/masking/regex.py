@@ -10,6 +10,8 @@ _PATTERN_MEMORY = 8 << 20
 _SET_MEMORY = 64 << 20
 _LONGEST_REASON = 300
 
+_UNANCHORED: Any = _re2._Anchor.UNANCHORED  # noqa: SLF001  # see Regex
+
 RegexError: type[Exception] = _re2.error
 
 
@@ -20,20 +22,29 @@ Spans = Sequence[tuple[int, int]]
 class Regex:
     """One compiled pattern. Raises RegexError when RE2 refuses it."""
 
-    __slots__ = ("_compiled", "groups", "named_groups")
+    __slots__ = ("_match", "groups", "named_groups")
 
     def __init__(self, pattern: str) -> None:
-        self._compiled: Any = _re2.compile(pattern, _options(_PATTERN_MEMORY))
-        self.groups: int = self._compiled.groups
-        self.named_groups: Mapping[str, int] = self._compiled.groupindex
-
-    def find(self, data: bytes, start: int = 0, stop: int | None = None) -> Iterator[Spans]:
-        """Matches that lie between start and stop. Whether a word or a line begins there is told by what is before."""
-        for match in self._compiled.finditer(data, start, stop):
-            yield match._spans  # noqa: SLF001  # asking for its groups one by one takes longer than finding it
+        compiled: Any = _re2.compile(pattern, _options(_PATTERN_MEMORY))
+        # What the library wraps: its own objects and generators around a match take longer than finding it.
+        self._match: Any = compiled._regexp.Match  # noqa: SLF001
+        self.groups: int = compiled.groups
+        self.named_groups: Mapping[str, int] = compiled.groupindex
 
     def find_first(self, data: bytes, start: int = 0, stop: int | None = None) -> Spans | None:
-        return next(self.find(data, start, stop), None)
+        """The first match that lies between start and stop. What stands before still tells where a word begins."""
+        end = len(data) if stop is None or stop > len(data) else stop
+        if start > end:
+            return None
+        spans: Spans = self._match(_UNANCHORED, data, start, end)
+        return None if spans[0][0] == -1 else spans
+
+    def find(self, data: bytes, start: int = 0, stop: int | None = None) -> Iterator[Spans]:
+        """All of them, one behind the other."""
+        while spans := self.find_first(data, start, stop):
+            yield spans
+            # Behind an empty match the next could only be the same.
+            start = max(spans[0][1], start + 1)
 
 
 class RegexSet:

@@ -46,15 +46,20 @@ _ALONE = re.compile(rb"(?:\A|\n)[ ]*(?:-[ ]+)?[\w.\-]+:[ ]+\Z")
 _AMONG_FIELDS = re.compile(rb"[;&?][ ]?[\w.\- ]*=[ \t]*\Z|>\Z")
 _COMMAND_BEHIND = re.compile(rb"(\S+)[ \t]+[a-z./][\w./\-]*(?:[ \t].*)?[ \t]-{1,2}[A-Za-z]")
 
-_NOT_THE_SECRET = re.compile(
-    rb"(?i).*[A-Z0-9][_.-]?(?:FILE|PATH|DIR|NAME|TTL|URL|URI|ENDPOINT|HOST|PORT|LENGTH|LEN|EXPIR\w*|TYPE|ENABLED?"
-    rb"|DISABLED?|COUNT|TIMEOUT|ARN|REF|VERSION|ALG\w*|ISSUER|AUDIENCE|LIFETIME|POLICY|PREFIX|HEADER|SIZE|DAYS|HOURS"
-    rb"|SECONDS|INTERVAL|AGE|ROTATION|REQUIRED|MODE|METHOD|PROVIDER|SOURCE|ROLE|NAMESPACE|REGION|USER(?:NAME)?|EMAIL"
-    rb"|SCOPES?|SOCK|SOCKET|STORE|MANAGER|BACKEND|ENGINE|DURATION|LIMIT|BUDGET|STRATEGY|SERVICE|CLASS|FORMAT|DOMAIN|SECURE"
-    rb"|SAMESITE|KEYS|COST|ROUNDS|ITERATIONS|ATTEMPTS|ID(?<!SECRET_ID)(?<!SECRETID))"
-    rb"|.*PUBLIC_?KEY|(?:.*_)?(?:MAX|MIN|NUM|N)_\w*TOKENS?|.*AUTHOR|(?:OLD)?PWD"
+_ABOUT_A_SECRET = tuple(
+    b"""FILE PATH DIR NAME TTL URL URI ENDPOINT HOST PORT LENGTH LEN EXPIRY EXPIRES EXPIRE EXPIRATION TYPE ENABLE
+    ENABLED DISABLE DISABLED COUNT TIMEOUT ARN REF VERSION ALG ALGO ALGORITHM ISSUER AUDIENCE LIFETIME POLICY
+    PREFIX HEADER SIZE DAYS HOURS SECONDS INTERVAL AGE ROTATION REQUIRED MODE METHOD PROVIDER SOURCE ROLE
+    NAMESPACE REGION USER USERNAME EMAIL SCOPE SCOPES SOCK SOCKET STORE MANAGER BACKEND ENGINE DURATION LIMIT
+    BUDGET STRATEGY SERVICE CLASS FORMAT DOMAIN SECURE SAMESITE KEYS COST ROUNDS ITERATIONS ATTEMPTS ID
+    PUBLIC_KEY PUBLICKEY AUTHOR""".split()
 )
-_WEAK = re.compile(rb"(?i).*(?:AUTH|COOKIE|DSN|SALT|WEBHOOK(?:_?URL)?|CREDENTIALS?)|PASS")
+"""How names end that are about a secret, and hold none."""
+_NAMELESS = (b"SECRET_ID", b"SECRETID")
+"""Vault's, which is a secret in spite of its name."""
+_NUMBER_OF_TOKENS = re.compile(rb"(?:.*_)?(?:MAX|MIN|NUM|N)_.*TOKENS?")
+_WORKING_FOLDERS = (b"PWD", b"OLDPWD")
+_MAYBE_A_SECRET = (b"AUTH", b"COOKIE", b"DSN", b"SALT", b"WEBHOOK", b"WEBHOOK_URL", b"CREDENTIAL", b"CREDENTIALS")
 _NO_ADDRESS = re.compile(
     rb"(?i)(?:git|hg|svn|ssh)@.*|.*@.*\.(?:service|socket|target|timer|slice|scope|mount|automount|device|path|swap)"
 )
@@ -139,14 +144,13 @@ def measure_line(before: bytes, value: bytes) -> int:
 
 def measure_variable(before: bytes, value: bytes) -> int:
     """Of a variable with a telling name, whatever it holds; less sure names need more to be convincing."""
-    key = _key_of(before)
+    key = _key_of(before).upper()
     if not is_telling(key) or _PATH.fullmatch(value):
         return 0
-    if _WEAK.fullmatch(key) and (len(value) < _LEAST or _NAME.fullmatch(value)):
+    is_unsure = key == b"PASS" or key.endswith(_MAYBE_A_SECRET)
+    if is_unsure and (len(value) < _LEAST or _NAME.fullmatch(value)):
         return 0
-    if b"TOKEN" in key.upper() and _COUNT.fullmatch(value):
-        return 0
-    return measure_line(before, value)
+    return 0 if b"TOKEN" in key and _COUNT.fullmatch(value) else measure_line(before, value)
 
 
 def measure_address(before: bytes, value: bytes) -> int:
@@ -156,7 +160,9 @@ def measure_address(before: bytes, value: bytes) -> int:
 
 def is_telling(key: bytes) -> bool:
     """What it names is the secret, not where it is, how long it lives or whose it is."""
-    return not _NOT_THE_SECRET.fullmatch(key)
+    name = key.upper()
+    is_about = name.endswith(_ABOUT_A_SECRET) and not name.endswith(_NAMELESS)
+    return not (is_about or name in _WORKING_FOLDERS or _NUMBER_OF_TOKENS.fullmatch(name))
 
 
 def _is_harmless(value: bytes) -> bool:

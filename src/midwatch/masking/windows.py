@@ -11,7 +11,7 @@ SIZE = 1536
 """Bytes: small enough that a hit costs little, large enough that asking is not all there is."""
 OVERLAP = 1024
 """More than any secret needs to be known by: the rest of it may be as long as it likes."""
-_LONG = 8 * SIZE
+_LONG = 3072
 
 
 class Window(NamedTuple):
@@ -39,24 +39,29 @@ def cut_line(start: int, stop: int) -> Iterator[Window]:
 
 def cut_around(data: bytes, places: Iterable[tuple[int, int]]) -> Iterator[Window]:
     """The lines at these places, which are in order; of a long line only what is near."""
-    last: Window | None = None
+    last = Window(0, 0, 0)
     for start, stop in places:
-        begin = max(data.rfind(b"\n", 0, start) + 1, start - _LONG)
-        limit = data.find(b"\n", stop) + 1 or len(data)
-        near = Window(begin, min(limit, stop + _LONG), limit)
-        if last is None:
-            last = near
-        elif begin < last.stop:
-            last = Window(last.start, max(near.stop, last.stop), max(limit, last.limit))
+        near = _look_around(data, start, stop=stop, known=last.limit)
+        if near.start < last.stop:
+            last = Window(last.start, max(near.stop, last.stop), near.limit)
         else:
             yield from _cut(last)
             last = near
-    if last is not None:
-        yield from _cut(last)
+    yield from _cut(last)
+
+
+def _look_around(data: bytes, start: int, *, stop: int, known: int) -> Window:
+    """`known` is the end of an earlier line: many places in one long line do not look for it each."""
+    from_here = max(0, start - _LONG)
+    begin = max(from_here, data.rfind(b"\n", from_here, start) + 1)
+    limit = known if stop <= known else data.find(b"\n", stop) + 1 or len(data)
+    return Window(begin, min(limit, stop + _LONG), limit)
 
 
 def _cut(whole: Window) -> Iterator[Window]:
     start, stop, limit = whole
+    if start == stop:
+        return
     if stop - start <= _LONG:
         yield whole
         return

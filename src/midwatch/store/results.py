@@ -88,8 +88,15 @@ async def read_interaction_result(tx: Tx, session_id: UUID, interaction_id: UUID
 
 
 async def has_long_results(tx: Tx, session_id: UUID) -> bool:
+    """Some are long only by their server's threshold: they were summed up and are kept as any other text is."""
     return await tx.fetchval(
-        "SELECT EXISTS (SELECT FROM tool_results WHERE session_id = $1 AND content IS NOT NULL)", session_id
+        """
+        SELECT EXISTS (SELECT FROM tool_results WHERE session_id = $1 AND content IS NOT NULL)
+            OR EXISTS (
+                SELECT FROM llm_interactions WHERE session_id = $1 AND interaction_type = 'summarization'
+            )
+        """,
+        session_id,
     )
 
 

@@ -213,7 +213,9 @@ def test_nodes_that_lack_their_parts_are_refused() -> None:
         lambda: walk.reader.read_bare(find("echo a'b'", "concatenation")),
         lambda: walk.reader.read_concatenation(find("echo ab", "word")),
         lambda: walk.visit_case_item(find("x[0]=1", "subscript")),
+        lambda: walk.visit_case_item(find("[ a ]", "test_command")),
         lambda: walk.visit_comment(find("ls #ab", "comment")),
+        lambda: reader("[[ a == b ]]").read_concatenation(find("[[ a == b ]]", "binary_expression")),
     ]
     for look in refused:
         with pytest.raises(Beyond):

@@ -9,6 +9,9 @@ from midwatch.safety.shell.programs.families.sed import inspect_script
 from tests.safety.requirements import requirement
 
 READS = [
+    "awk '{print 1'", "read FOO", "yq '.a | env' f", "sed -n l5 f", "vault read sys/health",
+    "while IFS= read -r l; do echo; done < f",
+    "hcloud server describe x",
     "awk --version", "awk 'BEGIN{getline; print}' f", "awk 'BEGIN{getline x < \"f\"; print x}'",
     "awk '{print $1 / 2, /a/}' f", "awk 'BEGIN { x = 1 / 2 / 4; print x }'", "awk '{ print /x/ ? 1 : 2 }' f",
     "awk '/[[:space:]]/ {print}' f", "awk 'BEGIN{print \"a\" > \"/dev/stderr\"}'", "awk '{print; next}\n{print}' f",
@@ -29,6 +32,8 @@ READS = [
     "xargs -i echo {}",
 ]  # fmt: skip
 WRITES = [
+    'awk "{print $x}" f', "awk 'BEGIN { getline a b c d e f g }'", 'sed "s/a/$x/" f', 'ssh "h$x" ls', 'dig "a$x"',
+    "read LD_AUDIT", "read PATH", 'yq ".a$x" f', "hcloud server", "gcloud compute frobnicate list",
     "awk 'BEGIN{print \"a}' f", "awk '{print /a[/]b/}' f", "awk '{print `x`}' f",
     "awk '{print > \"/dev/stderr\" x}' f", "awk 'BEGIN{print 1 \\\n > \"f\"}'", "awk '{getline < (\"a\" \"b\")}' f",
     "awk '{print}' /inet/tcp/0/h/1", "awk '{print /x}' f", "sed '/a' f", "sed 's/a/b' f", "sed '1,w f' g",

@@ -7,13 +7,15 @@ from midwatch.safety.shell.secrets import find_secret, normalize
 from tests.safety.requirements import requirement
 
 SECRET = [
-    "cat /etc/shadow", "cat /etc/../etc/shadow", "cat /etc//shadow", "cat /etc/./shadow", "cat '/etc/sha''dow'",
-    "cat /etc/sh\\adow", "cat $'/etc/\\x73hadow'", "cat /etc/sh*", "cat /e?c/shadow", "cat /etc/[s]hadow",
-    "cat /etc/{passwd,shadow}", "head -1 /etc/gshadow", "cat ~/.ssh/id_rsa", "cat $HOME/.ssh/id_ed25519",
-    'cat "$HOME"/.ssh/id_rsa', "cat /root/.ssh/id_rsa", "cat /home/u/.ssh/id_rsa", "cat ~root/.ssh/id_rsa",
-    "cat /home/*/.ssh/*", "cat /proc/1/environ", "cat /proc/self/environ", "cat /proc/*/environ",
-    "strings /proc/$pid/environ", "cat ~/.aws/credentials", "cat ~/.kube/config", "cat /etc/kubernetes/admin.conf",
-    "cat /run/secrets/x", "cat /var/run/secrets/kubernetes.io/serviceaccount/token", "cat .env", "cat /app/.env",
+    "cd /etc && cat shadow", "cd /; cd etc; cat ./shadow", "cd ~/.ssh; head id_ed25519_x; cat id_x",
+    "cd /etc; bash -c 'cat shadow'", "cat /etc/shadow", "cat /etc/../etc/shadow", "cat /etc//shadow",
+    "cat /etc/./shadow", "cat '/etc/sha''dow'", "cat /etc/sh\\adow", "cat $'/etc/\\x73hadow'", "cat /etc/sh*",
+    "cat /e?c/shadow", "cat /etc/[s]hadow", "cat /etc/{passwd,shadow}", "head -1 /etc/gshadow", "cat ~/.ssh/id_rsa",
+    "cat $HOME/.ssh/id_ed25519", 'cat "$HOME"/.ssh/id_rsa', "cat /root/.ssh/id_rsa", "cat /home/u/.ssh/id_rsa",
+    "cat ~root/.ssh/id_rsa", "cat /home/*/.ssh/*", "cat /proc/1/environ", "cat /proc/self/environ",
+    "cat /proc/*/environ", "strings /proc/$pid/environ", "cat ~/.aws/credentials", "cat ~/.kube/config",
+    "cat /etc/kubernetes/admin.conf", "cat /run/secrets/x",
+    "cat /var/run/secrets/kubernetes.io/serviceaccount/token", "cat .env", "cat /app/.env",
     "cat app/.env.production", "cat ~/.bash_history", "cat ~/.pgpass", "cat ~/.netrc", "cat /etc/ssl/private/a.key",
     "cat server.key", "cat privkey.pem", "cat < /etc/shadow", "sort /etc/shadow", "grep root /etc/shadow",
     "awk -F: '{print $2}' /etc/shadow", "sed -n 1p /etc/shadow", "find / -name id_rsa -exec cat {} \\;",
@@ -28,21 +30,11 @@ SECRET = [
     "bash -c 'cat /etc/shadow'",
 ]  # fmt: skip
 PLAIN = [
-    "cat /etc/passwd",
-    "cat /etc/hosts",
-    "ls /etc/shadow",
-    "ls -l ~/.ssh",
-    "stat /etc/shadow",
-    "cat ~/.ssh/known_hosts",
-    "cat ~/.ssh/id_rsa.pub",
-    "cat .env.example",
-    "cat f",
-    "cat *",
-    "cat /var/log/*.log",
-    "curl http://169.254.1.1/",
-    "env -i",
-    "cat /proc/1/status",
-]
+    "cd /etc && ls shadow", "cd /etc; cd $x; cat shadow", "cd /etc; ssh h cat shadow", "cd /etc && cat -n hosts",
+    "cd; cat f", "cat /etc/passwd", "cat /etc/hosts", "ls /etc/shadow", "ls -l ~/.ssh", "stat /etc/shadow",
+    "cat ~/.ssh/known_hosts", "cat ~/.ssh/id_rsa.pub", "cat .env.example", "cat f", "cat *", "cat /var/log/*.log",
+    "curl http://169.254.1.1/", "env -i", "cat /proc/1/status",
+]  # fmt: skip
 
 
 @requirement("shell:secrets")

@@ -13,6 +13,7 @@ from midwatch.safety.shell.programs.judge import judge, refuse
 from midwatch.safety.shell.programs.model import Judgement, Nested, Program
 from midwatch.safety.shell.programs.registry import find_program
 from midwatch.safety.shell.refusal import Beyond
+from midwatch.safety.shell.secrets import find_secret, normalize
 from midwatch.safety.shell.source import guard_text
 from midwatch.safety.shell.verdict import Finding, Intent, Phase, Risk, read_finding, write_finding
 from midwatch.safety.shell.walk import Walk
@@ -50,6 +51,8 @@ class Inquiry:
     timed: bool = False
     conditional: bool = False
     targets: tuple[str, ...] = ()
+    folder: str = ""
+    """Where `cd` went, if that is known: relative paths start there."""
 
     @classmethod
     def open(cls) -> Self:
@@ -95,7 +98,12 @@ class Inquiry:
 
     def run(self, words: list[Word], *, start: int, end: int) -> None:
         judgement = self._judge(words[0] if words else Word(""), tuple(words[1:]))
-        self.note(judgement.finding)
+        finding = judgement.finding
+        if self.folder and not judgement.names_only and not judgement.nested:
+            finding = finding._replace(sensitive=finding.sensitive + self._find_in_folder(words[1:]))
+        self.note(finding)
+        if finding.rule == "read:cd":
+            self.folder = normalize(words[-1].text, folder=self.folder) if words[-1].known else ""
         if judgement.finding.endless and not self.timed and end and self.depth == 0:
             self.endless.append(Endless(judgement, tuple(words), start, end))
         for nested in judgement.nested:
@@ -113,6 +121,10 @@ class Inquiry:
             return Judgement(read_finding("read:own-function", part=name))
         return _judge_program(name, arguments)
 
+    def _find_in_folder(self, words: list[Word]) -> tuple[str, ...]:
+        relative = (word.text for word in words if not word.text.startswith(("-", "/", "~")))
+        return tuple(secret for text in relative if (secret := find_secret(text, folder=self.folder)))
+
     def _run_nested(self, nested: Nested) -> None:
         if self.depth >= DEEPEST:
             self.note(write_finding("guard:too-deep", phase=Phase.GUARD))
@@ -129,17 +141,18 @@ class Inquiry:
 
     @contextmanager
     def _inside(self, nested: Nested) -> Generator[None]:
-        before = (self.timed, self.conditional, self.targets, self.functions)
+        before = (self.timed, self.conditional, self.targets, self.functions, self.folder)
         self.depth += 1
         self.timed = self.timed or nested.timed
         self.conditional = self.conditional or nested.conditional
         self.targets += nested.targets
+        self.folder = "" if nested.targets else self.folder
         self.functions = set()
         try:
             yield
         finally:
             self.depth -= 1
-            self.timed, self.conditional, self.targets, self.functions = before
+            self.timed, self.conditional, self.targets, self.functions, self.folder = before
 
 
 def _judge_program(name: str, arguments: tuple[Word, ...]) -> Judgement:

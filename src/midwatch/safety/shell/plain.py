@@ -1,4 +1,4 @@
-"""Commands of plain and simply quoted words, joined by `|`, `&&`, `||` or `;`: they mean the same with and without a tree.
+"""Plain and simply quoted words, joined by `|`, `&&`, `||` or `;`, which mean the same with and without a tree.
 
 Whatever could mean more (expansions, escapes, braces, brackets, keywords, assignments, other redirections) is left to
 the parser.

@@ -82,7 +82,7 @@ class Walk:
         kind, at, source = node.type, node.start_byte, self.source
         tokens, children = _TOKENS[kind], node.children
         extra, self.extra = self.extra, []
-        if extra and not (kind == "pipeline" and children[-1].type in _TAKES_WORDS):
+        if extra and not (kind in _TAKES_WORDS and children[-1].type in _TAKES_WORDS):
             raise Beyond("redirect:words-behind")
         apart = True
         for child in children:
@@ -368,8 +368,8 @@ def _is_sure(node: Node) -> bool:
 
 
 _NEED_NO_END = frozenset({"comment", "elif_clause", "else_clause"})
-_TAKES_WORDS = frozenset({"command", "pipeline", "redirected_statement"})
-"""Words behind a redirection belong to these, the last command of a pipe among them."""
+_TAKES_WORDS = frozenset({"command", "pipeline", "list", "redirected_statement"})
+"""Words behind a redirection belong to these: to the last command of a pipe or list."""
 _REDIRECTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
 _READ_LOOP = re.compile(rb"(?:IFS=(?:''|\"\")?[ \t]+)?read\b")
 _PATTERN = re.compile(r"[^$`\"'(){};&<>\\]*")

@@ -47,7 +47,8 @@ def _judge_reading(reading: Reading) -> Judgement:
         finding = _apply_check(model.check, reading, finding)
     nests = operands.meanings and operands.meanings[-1] in NESTED
     nested = _find_nested(reading, operands, meanings) if nests else ()
-    return Judgement(finding, nested, model.rewrite, reading.tty or reading.follow, tuple(reading.operands))
+    endless = reading.tty or reading.follow
+    return Judgement(finding, nested, model.rewrite, endless, tuple(reading.operands), model.names_only)
 
 
 _NO_RISK = Risk.READ_ONLY

@@ -181,6 +181,8 @@ class Judgement(NamedTuple):
     endless: tuple[tuple[str, Word], ...] = ()
     """The options that make it endless, each with the word it stands in."""
     operands: tuple[Word, ...] = ()
+    names_only: bool = False
+    """It shows nothing of what is in the files it is given."""
 
 
 Special = Callable[[str, tuple[Word, ...]], Judgement]

@@ -2,6 +2,7 @@
 
 import re
 
+from midwatch.safety.shell.assignments import sets_variable_safely
 from midwatch.safety.shell.programs.answers import changes, reads
 from midwatch.safety.shell.programs.build import change, collect, program
 from midwatch.safety.shell.programs.model import Call, Judgement
@@ -37,18 +38,9 @@ def _test(name: str, words: tuple[Word, ...]) -> Judgement:
 
 def _read(call: Call) -> Finding | None:
     names = [*call.operands, *call.values("-a")]
-    if all(
-        word.known and _IDENTIFIER.fullmatch(word.text) and word.text != "IFS" and word.text.islower() for word in names
-    ):
-        return None
-    if all(word.known and _IDENTIFIER.fullmatch(word.text) and word.text not in _POWERFUL for word in names):
+    if all(word.known and _IDENTIFIER.fullmatch(word.text) and sets_variable_safely(word.text) for word in names):
         return None
     return write_finding("builtin:assigns", part="read")
-
-
-_POWERFUL = frozenset(
-    {"PATH", "IFS", "ENV", "BASH_ENV", "HOME", "SHELL", "PS4", "PAGER", "LD_PRELOAD", "LD_LIBRARY_PATH"}
-)
 
 
 def _set(name: str, words: tuple[Word, ...]) -> Judgement:
@@ -100,7 +92,7 @@ PROGRAMS = collect(
     ("ulimit", _limits),
     ("umask", _limits),
     program("pwd", flags="-L -P --logical --physical --help --version", inert=True),
-    program("cd", flags="-L -P -e -@", operands="text", inert=True),
+    program("cd", flags="-L -P -e -@", operands="text", inert=True, names_only=True),
     program("pushd popd dirs", flags="-n -c -l -p -v", operands="text", digits=True, inert=True),
     program("type", flags="-a -f -P -p -t", operands="text*", inert=True),
     program("hash", flags="-l -t", operands="text*", check=_hash, risk=Risk.LOW),

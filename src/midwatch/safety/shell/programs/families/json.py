@@ -44,7 +44,7 @@ def _jq(name: str, words: tuple[Word, ...]) -> Judgement:
 
 
 def _yq(call: Call) -> Finding | None:
-    if any(re.search(r"\bload|\bsystem\b", word.text) for word in call.operands):
+    if any(not word.known or re.search(r"\bload|\bsystem\b", word.text) for word in call.operands[:1]):
         return Finding(Intent.WRITE, "yq:loads", Phase.WRITE, part="yq")
     if any(_ENVIRONMENT.search(word.text) for word in call.operands):
         return Finding(Intent.CERTAIN, "read:yq", Phase.READ, part="yq", sensitive=("an environment",))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 
 from midwatch.safety.shell.programs.answers import changes, reads, secrets_in
-from midwatch.safety.shell.programs.arguments import Refused, read_arguments
+from midwatch.safety.shell.programs.arguments import read_arguments
 from midwatch.safety.shell.programs.build import collect, verb
 from midwatch.safety.shell.programs.model import Judgement
 from midwatch.safety.shell.words import Word
@@ -37,8 +37,6 @@ def _sed(name: str, words: tuple[Word, ...]) -> Judgement:
     refusal = inspect_script("\n".join(script.text for script in scripts))
     if refusal:
         return changes(refusal, "sed")
-    if any(not word.starts_known for word in files):
-        raise Refused("expansion:option", name)
     return reads(name, sensitive=secrets_in(files))
 
 
