@@ -1,7 +1,7 @@
 """Texts in which somebody wrote down names and values without caring for JSON."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 import yaml
@@ -32,7 +32,8 @@ def read_yaml(text: str) -> dict[str, Any] | None:
 
 def _has_aliases(text: str) -> bool:
     """A few lines of them can stand for more than memory holds."""
-    events = cast("Iterable[object]", yaml.parse(text, Loader=yaml.SafeLoader))
+    parse = cast("Callable[..., Iterable[object]]", yaml.parse)  # pyright: ignore[reportUnknownMemberType] -- no types
+    events = parse(text, Loader=yaml.SafeLoader)
     return any(isinstance(event, yaml.AliasEvent) for event in events)
 
 
