@@ -33,6 +33,8 @@ class Question:
     agent: str
     iteration: int
     interaction_type: InteractionType
+    occasion: int = 0
+    """How often the agent has been at work in the session before."""
 
     @property
     def is_last(self) -> bool:

@@ -44,6 +44,8 @@ class Agent:
     """Shared with all agents of the session."""
     switches: int = 0
     """How often the provider has changed before this run."""
+    occasion: int = 0
+    """How often an agent of this name has been at work in the session before."""
     sleep: Sleep = asyncio.sleep
     _asker: Asker = field(init=False)
     _purse_watch: PurseWatch = field(init=False)
@@ -114,6 +116,7 @@ class Agent:
             agent=self.name,
             iteration=self._iterations() + 1,
             interaction_type=interaction_type,
+            occasion=self.occasion,
         )
         self._show_asking(question)
         reply = await self._asker.ask(question)

@@ -29,6 +29,7 @@ from midwatch.llm.ladder import Ladder
 from midwatch.masking.mask import compile_mask, mask_result
 from midwatch.store.driver import Tx
 from midwatch.store.journal import Batch, commit_batch
+from midwatch.store.recordings import count_earlier
 from midwatch.store.runs import (
     Conversation,
     NewExecution,
@@ -187,9 +188,15 @@ async def _work(
             purse=assignment.purse,
             messages=[*messages, *unknown],
             switches=0 if assignment.before is None else assignment.before.switches,
+            occasion=await _count_occasions(recorder, means),
         )
         # Stored while the tools are still open: nobody waits for a server's farewell to read the analysis.
         return await _store_outcome(await agent.investigate(open_calls), recorder)
+
+
+async def _count_occasions(recorder: ExecutionRecorder, means: Means) -> int:
+    async with means.store.connect() as tx:
+        return await count_earlier(tx, recorder.run.session_id, recorder.execution_id)
 
 
 async def _open_conversation(
