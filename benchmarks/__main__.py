@@ -19,6 +19,7 @@ from benchmarks.lists import ListFigures, measure_lists
 from benchmarks.loop import LoopFigures, list_workloads, measure_loop
 from benchmarks.masking import measure_masking
 from benchmarks.models import measure_models
+from benchmarks.openings import OpeningFigures, measure_openings
 from benchmarks.replica import open_database, temporary_folder
 from benchmarks.report import render_report
 from benchmarks.startup import measure_startup
@@ -49,7 +50,8 @@ Feed: the replica is in this process, its 500 clients in another. The floor is u
 the same text and send it.
 
 LLM service: the same model asked from this process and through `midwatch llm-service`, in turn: CPU of both processes.
-The floor is a gRPC call that does nothing, one message there and one back.
+The floor is a gRPC call that does nothing, one message there and one back. What is added is told for each end too; the
+aim is a millisecond.
 
 Masking: CPU time of this process for ten megabytes of logs and YAML with 2,000 secrets, in turn with the same patterns
 on `re`, one by one, on the first half megabyte: medians of {rounds} rounds.
@@ -59,6 +61,9 @@ masking and journal. The servers are processes of their own.
 
 Classifier: shell commands judged, against the same commands only parsed: the median over commands of their medians.
 Commands a second are counted through a pipe, with the start of the process.
+
+Opening: five tool servers that wait for 0.1 to 0.5 seconds before they answer, opened side by side as for an
+investigation, against the slowest of them opened alone: wall time, medians of {rounds} rounds.
 
 Start: whole processes, started one after another: `--help` beside a Python that does nothing, `serve` beside a Python
 that imports what every such service imports.
@@ -78,6 +83,7 @@ class _Figures:
     feed: FeedFigures
     transport: TransportFigures
     tool_calls: ToolCallFigures
+    openings: OpeningFigures
 
 
 @click.command()
@@ -107,6 +113,7 @@ def main(*, quick: bool) -> None:
         *figures.transport.checks,
         *figures.tool_calls.checks,
         *classifier.checks,
+        *figures.openings.checks,
         *startup.checks,
     ]
     measured = (
@@ -122,6 +129,7 @@ def main(*, quick: bool) -> None:
         figures.transport,
         figures.tool_calls,
         classifier,
+        figures.openings,
         startup,
     )
     click.echo(render_report(checks, [note for each in measured for note in each.notes]))
@@ -142,6 +150,7 @@ async def _measure(folder: Path, *, rounds: int, claims: int, reads: int) -> _Fi
             feed=await measure_feed(config_folder, dsn),
             intake=await measure_intake(config_folder, dsn, alert_type=workloads[0].name, rounds=rounds),
             tool_calls=await measure_tool_calls(rounds=rounds),
+            openings=await measure_openings(rounds=rounds),
             lists=await measure_lists(config_folder, dsn, rounds=reads),
             transport=await measure_transport(folder, rounds=rounds),
         )

@@ -19,6 +19,13 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture(scope="session")
+async def one_loop(anyio_backend: str) -> AsyncGenerator[None]:
+    """Keeps one event loop for the rest of the run: gRPC stumbles over late news for a loop that is closed."""
+    assert anyio_backend
+    yield  # noqa: PT022 - a fixture that has returned keeps nothing
+
+
+@pytest.fixture(scope="session")
 async def postgres(anyio_backend: str) -> AsyncGenerator[EmbeddedPostgres]:
     """One server for the whole run, as Midwatch itself starts it."""
     assert anyio_backend

@@ -30,7 +30,7 @@ from midwatch.investigation.means import Means
 from midwatch.investigation.session import run_session
 from midwatch.kit.ids import new_id
 from midwatch.kit.owned import OwnedTasks
-from midwatch.llm.gateway import Gateway
+from midwatch.llm.gateway import Gateway, Remote
 from midwatch.llm.http import new_http_client
 from midwatch.llm.prices import Prices
 from midwatch.llm.retry import BACKOFF
@@ -69,6 +69,8 @@ class World:
     limits: Limits = field(default_factory=Limits)
     backoff: tuple[float, ...] = BACKOFF
     prices: Prices = field(default_factory=Prices)
+    remote: Remote | None = None
+    """The LLM service, if models are asked through one."""
 
     def effects(self) -> list[dict[str, Any]]:
         return read_effects(self.effects_file)
@@ -161,7 +163,11 @@ class World:
             flusher=Flusher(store),
             config=self.config,
             gateway=Gateway(
-                http=self.http, environ=self.config.environ, folder=self.effects_file.parent, backoff=self.backoff
+                http=self.http,
+                environ=self.config.environ,
+                folder=self.effects_file.parent,
+                backoff=self.backoff,
+                remote=self.remote,
             ),
             prices=self.prices,
             owned=owned,

@@ -36,6 +36,11 @@ def look(tool: str = "tell") -> ScriptedTurn:
     return ScriptedTurn(text=f"I try {tool}.", calls=(ScriptedCall(name=f"leaky.{tool}", arguments={}),))
 
 
+def misuse() -> ScriptedTurn:
+    """The answer tells what the tool takes."""
+    return ScriptedTurn(text="I err.", calls=(ScriptedCall(name="leaky.tell", arguments={"token": [7]}),))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Harbour:
     """A service and the provider it asks."""
@@ -118,7 +123,7 @@ def by_turn(spoken: Spoken, turns: Sequence[Reply]) -> Answer:
 async def test_what_is_rebuilt_is_what_the_provider_received_and_holds_no_secret(
     dsn: str, tmp_path: Path, spoken: Spoken
 ) -> None:
-    turns = [*map(look, TOOLS), *map(look, TOOLS), CONCLUSION]
+    turns = [*map(look, TOOLS), misuse(), *map(look, TOOLS), CONCLUSION]
     async with open_harbour(tmp_path, dsn, by_turn(spoken, turns), spoken=spoken) as harbour:
         session_id = await harbour.run(f"The pump was called with {secret_of('alert')} and runs hot.")
         listed = await harbour.list_sent(session_id)
@@ -128,6 +133,7 @@ async def test_what_is_rebuilt_is_what_the_provider_received_and_holds_no_secret
     assert [(each["bytes"], each["sha256"], each["rebuilt"]) for each in listed] == [
         (len(body), hashlib.sha256(body).hexdigest(), True) for body in harbour.received
     ]
+    assert b"INVALID_INPUT" in rebuilt[-1]
     for canary in (secret_of(leak) for leak in (*LEAKS, "alert", "runbook")):
         assert not any(canary.encode() in body for body in rebuilt), canary
     assert not any(KEY.encode() in body for body in rebuilt)

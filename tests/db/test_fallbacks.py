@@ -1,9 +1,13 @@
 """A run whose provider gives way: a standby takes over, the first one is remembered, and a successor stays with it."""
 
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import UUID
+
+import pytest
 
 from midwatch.config.agents import FallbackProvider
 from midwatch.config.defaults import Defaults
@@ -13,6 +17,7 @@ from midwatch.llm.scripted import ScriptedCall, ScriptedTurn
 from midwatch.store.driver import Row
 from midwatch.store.engine import Store
 from tests.fakes.cutting_pool import Harm
+from tests.fakes.llm_service import serve_models
 from tests.fakes.openai_server import SUMMARY, Answer, Body, Reply, Status, count_turns
 from tests.invariants import check_end
 from tests.lives import World, open_world
@@ -71,9 +76,24 @@ SWITCHED: dict[str, Any] = {
 }
 
 
-async def test_a_standby_takes_over_and_the_first_provider_is_remembered(store: Store, tmp_path: Path) -> None:
-    async with open_world(store, tmp_path / "effects", locked_first(LOOKING, DONE)) as plain:
-        world = with_standby(plain)
+@asynccontextmanager
+async def over(world: World, transport: str) -> AsyncGenerator[World]:
+    if transport == "here":
+        yield world
+        return
+    async with serve_models(world.http, world.model.base_url, environ={}) as service:
+        yield replace(world, remote=service.client)
+
+
+@pytest.mark.usefixtures("one_loop")
+@pytest.mark.parametrize("transport", ["here", "grpc"])
+async def test_a_standby_takes_over_and_the_first_provider_is_remembered(
+    store: Store, tmp_path: Path, transport: str
+) -> None:
+    async with (
+        open_world(store, tmp_path / "effects", locked_first(LOOKING, DONE)) as plain,
+        over(with_standby(plain), transport) as world,
+    ):
         session_id = await world.submit()
         await world.live_on(session_id)
     assert await world.status(session_id) is SessionStatus.COMPLETED

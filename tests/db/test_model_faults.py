@@ -16,18 +16,22 @@ from midwatch.domain.session import SessionStatus
 from midwatch.llm.scripted import ScriptedTurn
 from midwatch.store.engine import Store
 from tests.documents import list_failure_codes
-from tests.fakes.protocols import ALL, KEY_VARIABLE, Detour, Spoken
+from tests.fakes.llm_service import serve_models
+from tests.fakes.protocols import ALL, KEY_VARIABLE, OPENAI_ADDRESS, Detour, Spoken
 from tests.fakes.provider_server import Answer, Body, ProviderServer, Reply, serve_dialect
 from tests.fakes.tls_server import refuse_plainly, serve_connections, write_certificate
 from tests.fakes.troubles import SECRET, TROUBLES, UNREACHABLE
 from tests.invariants import check_end
 from tests.lives import SERVER, World, open_world
 
+pytestmark = pytest.mark.usefixtures("one_loop")
+
 LIMITS = Limits(first_chunk=20, gap=20, call=20, iteration=20)
 """Shorter than any provider is left alone, so that nobody waits for one here."""
 FINAL = frozenset({"credentials", "invalid_request", "content_filter"})
 DONE = ScriptedTurn(text="The pump ran dry.")
 
+over_both = pytest.mark.parametrize("transport", ["here", "grpc"])
 spoken_by_all = pytest.mark.parametrize("spoken", ALL, ids=lambda spoken: spoken.name)
 
 
@@ -55,10 +59,16 @@ async def open_faulty_world(
 
 
 @asynccontextmanager
-async def lead_to(world: World, spoken: Spoken, base_url: str) -> AsyncGenerator[World]:
+async def lead_to(world: World, spoken: Spoken, base_url: str, *, transport: str) -> AsyncGenerator[World]:
+    """Over gRPC the key is the service's, and unknown here."""
     config = replace(world.config, providers={"model": spoken.entry(base_url)})
     async with httpx.AsyncClient(transport=Detour(base_url), timeout=20) as http:
-        yield replace(world, config=config, http=http)
+        if transport == "here":
+            yield replace(world, config=config, http=http)
+            return
+        addresses = (base_url, OPENAI_ADDRESS)
+        async with serve_models(http, *addresses, environ=config.environ, backoff=world.backoff) as service:
+            yield replace(world, config=replace(config, environ={}), http=http, remote=service.client)
 
 
 async def read_failures(store: Store, session_id: UUID) -> list[tuple[str, str]]:
@@ -100,22 +110,27 @@ async def check_failed(world: World, spoken: Spoken, *, code: str, text: str) ->
     assert SECRET not in told
 
 
+@over_both
 @spoken_by_all
-async def test_every_failed_call_leaves_its_row_and_its_code(store: Store, tmp_path: Path, spoken: Spoken) -> None:
+async def test_every_failed_call_leaves_its_row_and_its_code(
+    store: Store, tmp_path: Path, spoken: Spoken, transport: str
+) -> None:
     script = Script()
-    async with (
-        open_faulty_world(store, tmp_path, spoken, answer=script) as (faulty, server),
-        lead_to(faulty, spoken, spoken.address(server)) as world,
-    ):
+    async with open_faulty_world(store, tmp_path, spoken, answer=script) as (faulty, server):
         for trouble in TROUBLES:
             script.reply = trouble.reply(spoken)
-            world.http.timeout = trouble.timeout
             code, text = trouble.expect(spoken)
-            await check_failed(world, spoken, code=code, text=text.removeprefix("attempts: "))
+            # Anew each time: a service remembers for all sessions that a provider is down.
+            async with lead_to(faulty, spoken, spoken.address(server), transport=transport) as world:
+                world.http.timeout = trouble.timeout
+                await check_failed(world, spoken, code=code, text=text.removeprefix("attempts: "))
 
 
+@over_both
 @spoken_by_all
-async def test_whoever_cannot_be_reached_leaves_a_row_too(store: Store, tmp_path: Path, spoken: Spoken) -> None:
+async def test_whoever_cannot_be_reached_leaves_a_row_too(
+    store: Store, tmp_path: Path, spoken: Spoken, transport: str
+) -> None:
     certificate = write_certificate(tmp_path / "certificate.pem")
     async with (
         open_faulty_world(store, tmp_path, spoken, answer=Script()) as (faulty, _),
@@ -126,7 +141,7 @@ async def test_whoever_cannot_be_reached_leaves_a_row_too(store: Store, tmp_path
             unused.bind(("127.0.0.1", 0))
             for unreachable in UNREACHABLE:
                 address = unreachable.host.format(idle=unused.getsockname()[1], plain=plain, secure=secure)
-                async with lead_to(faulty, spoken, f"{address}/v1") as world:
+                async with lead_to(faulty, spoken, f"{address}/v1", transport=transport) as world:
                     await check_failed(world, spoken, code="max_retries", text=unreachable.text)
 
 
@@ -142,15 +157,18 @@ CALLS = {
 }
 
 
+@over_both
 @pytest.mark.parametrize(
     "spoken", [spoken for spoken in ALL if spoken.name != "gemini"], ids=lambda spoken: spoken.name
 )
-async def test_odd_calls_are_answered_and_the_session_goes_on(store: Store, tmp_path: Path, spoken: Spoken) -> None:
+async def test_odd_calls_are_answered_and_the_session_goes_on(
+    store: Store, tmp_path: Path, spoken: Spoken, transport: str
+) -> None:
     """Gemini's calls come as JSON that is read with the event; there an odd one is a trouble of the provider."""
     remaining: list[Reply] = [*(spoken.call(calls, "deck.echo") for calls in CALLS.values()), DONE]
     async with (
         open_faulty_world(store, tmp_path, spoken, answer=lambda _: remaining.pop(0), with_tools=True) as (odd, server),
-        lead_to(odd, spoken, spoken.address(server)) as world,
+        lead_to(odd, spoken, spoken.address(server), transport=transport) as world,
     ):
         session_id = await world.submit()
         await world.live_on(session_id)

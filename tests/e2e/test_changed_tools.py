@@ -61,8 +61,13 @@ def test_a_change_is_found_shown_and_accepted(deck: Deck) -> None:
 
     declined = deck.run("tools", "accept", "deck", "UPPER", stdin="n\n")
     assert declined.returncode == 1
-    assert '- "description": "Says its arguments again"' in declined.stdout
-    assert "Deletes everything" in declined.stdout
+    assert declined.stdout.splitlines()[:5] == [
+        "deck.UPPER (- vouched for, + now)",
+        '    "annotations": {},',
+        '  - "description": "Says its arguments again",',
+        '  + "description": "Deletes everything",',
+        '    "name": "UPPER",',
+    ]
 
     accepted = deck.run("tools", "accept", "deck", "--yes")
     assert (accepted.returncode, accepted.stdout.splitlines()[-1]) == (0, "Accepted: deck.UPPER")

@@ -1,6 +1,7 @@
 """`midwatch doctor`: real servers are started and stopped, a real database is looked at, and nothing is left behind."""
 
 import asyncio
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -57,6 +58,11 @@ def told(result: subprocess.CompletedProcess[str]) -> list[str]:
     return [" ".join(line.split()) for line in result.stdout.splitlines()]
 
 
+def reads_only(server: str, lines: list[str]) -> bool:
+    """The server is sound, and all its tools are known to read."""
+    return any(re.fullmatch(rf"✓ server {server} (\d+) tools \(\1 read\)", line) for line in lines)
+
+
 def survivors(word: str) -> list[psutil.Process]:
     return [process for process in psutil.process_iter(["cmdline"]) if word in str(process.info["cmdline"])]
 
@@ -88,7 +94,7 @@ async def test_a_sound_configuration_leads_to_serve(folder: Path, dsn: str) -> N
     assert f"✓ configuration {folder}; chains: deck" in lines
     assert any(line.startswith("✓ database PostgreSQL 18.") and line.endswith(", up to date") for line in lines)
     assert "✓ model fake openai, fake, key in MODEL_KEY; not asked, --probe does that" in lines
-    assert "✓ server deck 17 tools (17 read)" in lines
+    assert reads_only("deck", lines)
     assert "restart read operator:read:*" in lines
     assert lines[-1] == f"Next: midwatch serve --config-dir {folder}"
     assert str(urlsplit(dsn).password) not in result.stdout
@@ -143,7 +149,7 @@ async def test_a_server_that_does_not_come_up_is_named_beside_those_that_do(tmp_
     assert result.returncode == 1
     assert "✗ server gone cannot be started: No such file or directory" in told(result)
     assert "✗ server mute not ready after 2 s" in told(result)
-    assert "✓ server deck 17 tools (17 read)" in told(result)
+    assert reads_only("deck", told(result))
     assert told(result)[-1] == f"Next: midwatch doctor --config-dir {tmp_path}"
     assert survivors(str(FAKE_SERVER)) == []
 
@@ -171,7 +177,8 @@ async def test_servers_are_tried_side_by_side(tmp_path: Path, dsn: str) -> None:
     write_config(tmp_path, servers)
     result = examine(tmp_path, "--timeout", "20", DATABASE_URL=dsn)
     assert result.returncode == 0
-    assert {"✓ server one 17 tools (17 read)", "✓ server two 17 tools (17 read)"} <= set(told(result))
+    assert reads_only("one", told(result))
+    assert reads_only("two", told(result))
 
 
 def test_a_broken_configuration_is_told_with_its_places(folder: Path) -> None:

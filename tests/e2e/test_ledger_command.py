@@ -3,7 +3,7 @@
 import asyncio
 import subprocess
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -54,7 +54,7 @@ class Recorded:
         return [request.data for request in (*self.model.requests, *self.model.summaries)]
 
 
-def write_config(folder: Path, provider: dict[str, Any]) -> Path:
+def write_config(folder: Path, provider: dict[str, Any], *, stages: Sequence[str] = ("watch",)) -> Path:
     folder.mkdir()
     transport = {"type": "stdio", "command": sys.executable, "args": [str(FAKE_SERVER)]}
     main = {
@@ -62,7 +62,10 @@ def write_config(folder: Path, provider: dict[str, Any]) -> Path:
         "mcp_servers": {"deck": {"transport": transport, "kinds": {"read": ["*"]}, "run_as": OURSELVES}},
         "agents": {"Mate": {"mcp_servers": ["deck"]}},
         "agent_chains": {
-            "deck": {"alert_types": ["deck"], "stages": [{"name": "watch", "agents": [{"name": "Mate"}]}]}
+            "deck": {
+                "alert_types": ["deck"],
+                "stages": [{"name": stage, "agents": [{"name": "Mate"}]} for stage in stages],
+            }
         },
     }
     (folder / "midwatch.yaml").write_text(json.encode_text(main), encoding="utf-8")
@@ -125,6 +128,22 @@ async def test_a_recorded_investigation_is_played_again_without_a_provider(
     assert {"llm_thinking", "llm_response", "llm_tool_call", "final_analysis"} <= {entry[0] for entry in timeline}
     assert await read_timeline(store, session_id) == timeline
     assert len(recorded.received) == asked
+
+
+async def test_an_agent_that_works_in_two_stages_is_played_again_in_both(
+    dsn: str, store: Store, tmp_path: Path
+) -> None:
+    told = iter([*TURNS, ScriptedTurn(text="I look again.", calls=TURNS[0].calls), ScriptedTurn(text="Still dry.")])
+    script, stages = tmp_path / "incident.yaml", ("watch", "second watch")
+    async with serve(lambda _: next(told)) as model:
+        entry = {"type": "openai", "model": "fake", "base_url": model.base_url}
+        config = write_config(tmp_path / "real", entry, stages=stages)
+        recorded = await investigate("--config-dir", config, "--record", script, dsn=dsn)
+    replay = write_config(tmp_path / "replay", {"type": "scripted", "script": str(script)}, stages=stages)
+    played = await investigate("--config-dir", replay, dsn=dsn)
+    timeline = await read_timeline(store, recorded)
+    assert [entry[3] for entry in timeline if entry[0] == "final_analysis"] == [TURNS[-1].text, "Still dry."]
+    assert await read_timeline(store, played) == timeline
 
 
 async def test_the_ledger_lists_what_left_and_prints_it_byte_for_byte(dsn: str, tmp_path: Path) -> None:

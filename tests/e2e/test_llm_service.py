@@ -27,6 +27,8 @@ from tests.llm_processes import LlmProcess, run_llm_service
 from tests.scenes import CONCLUSION, look, open_scene
 from tests.waiting import eventually
 
+pytestmark = pytest.mark.usefixtures("one_loop")
+
 KEY = "sk-of-the-night-watch"
 HELLO = ScriptedTurn(text="hello there", chunk_size=6)
 REQUEST = ModelRequest(messages=(UserMessage(text="go"),), tools=(), agent="A")
@@ -153,6 +155,7 @@ async def test_a_token_and_tls(provider: ProviderServer, tmp_path: Path) -> None
         (("--host", "0.0.0.0"), "other machines can reach 0.0.0.0, and would use your keys"),
         (("--token-env", "NOT_SET"), "--token-env: variable NOT_SET is not set"),
         (("--tls-cert", "/etc/hostname"), "--tls-cert and --tls-key go together"),
+        (("--tls-cert", "/etc/hostname", "--tls-key", "/etc/hostname"), "are no certificate in PEM and its key"),
     ],
 )
 def test_it_says_what_is_wrong_and_does_not_start(flags: tuple[str, ...], told: str) -> None:
@@ -165,7 +168,7 @@ async def test_a_port_in_use_is_an_error(tmp_path: Path) -> None:
     async with run_llm_service(tmp_path) as service:
         done = await asyncio.to_thread(run_midwatch, "llm-service", "--port", str(service.port))
     assert done.returncode != 0
-    assert f"cannot listen on {service.address}" in done.stderr
+    assert f"error: cannot listen on {service.address}: Address already in use" in done.stderr
 
 
 async def examine(folder: Path, service: LlmProcess) -> dict[str, Any]:
@@ -207,3 +210,5 @@ async def test_sessions_are_investigated_through_it(dsn: str, tmp_path: Path) ->
         answered = await eventually(lambda: service.logged("generated"))
         assert {entry["session_id"] for entry in answered} == {str(session_id)}
         assert len(scene.effects("lookup", key="first")) == 1
+        said = [line for line in replica.log.read_text(encoding="utf-8").splitlines() if not line.startswith("{")]
+        assert said == [], "gRPC's own words are no log of ours"

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from midwatch.config.mcp import McpServer, StdioTransport
+from midwatch.config.mcp import OURSELVES, McpServer, StdioTransport
 from midwatch.domain.tools import ToolDefinition
 from midwatch.kit.json import decode
 from midwatch.tools.mcp.server import McpServerTools, open_mcp_server
@@ -41,6 +41,7 @@ async def running_host(
 ) -> AsyncGenerator[HostTools]:
     """`wrapper` is a command that starts the server, such as `unshare`."""
     command, *arguments = [*wrapper, sys.executable, *MODULE, *flags]
-    config = McpServer(transport=StdioTransport(type="stdio", command=command, args=tuple(arguments)))
+    transport = StdioTransport(type="stdio", command=command, args=tuple(arguments))
+    config = McpServer(transport=transport, run_as=OURSELVES)
     async with open_mcp_server("host", config, environment=environment) as tools:
         yield HostTools(tools)

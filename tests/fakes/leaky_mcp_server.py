@@ -1,11 +1,11 @@
-"""An MCP server over stdio that tells secrets in every way a server can speak: results, failures, errors, progress."""
+"""An MCP server over stdio that tells secrets in every way a server can speak: of its tools, in answers, on the way."""
 
 import json
 import sys
 from pathlib import Path
 from typing import Any
 
-LEAKS = ("result", "failure", "error", "progress", "log")
+LEAKS = ("result", "failure", "error", "progress", "log", "description", "schema", "default")
 TOOLS = ("tell", "fail", "break_off")
 FAKE_SERVER = Path(__file__)
 
@@ -26,8 +26,10 @@ def serve() -> None:
                 server = {"name": "leaky", "version": "1"}
                 answer(message, {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": server})
             case "tools/list":
-                schema: dict[str, Any] = {"type": "object", "properties": {}}
-                tools = [{"name": name, "description": f"Does {name}", "inputSchema": schema} for name in TOOLS]
+                token = {"type": "string", "description": f"not {secret_of('schema')}", "default": secret_of("default")}
+                schema: dict[str, Any] = {"type": "object", "properties": {"token": token}}
+                told = f"with {secret_of('description')}"
+                tools = [{"name": name, "description": f"Does {name} {told}", "inputSchema": schema} for name in TOOLS]
                 answer(message, {"tools": tools})
             case "tools/call":
                 call(message)

@@ -1,6 +1,6 @@
 """An LLM service in this process, on a real port: what `midwatch llm-service` runs, for tests that look inside."""
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,14 +30,15 @@ async def serve_models(
     environ: Mapping[str, str],
     providers: Mapping[str, Provider] | None = None,
     token: str | None = None,
+    backoff: Sequence[float] = NO_WAITS,
 ) -> AsyncGenerator[FakeService]:
-    """Keys may be sent to `addresses`. Nobody waits between two attempts."""
-    gateway = Gateway(http=http, environ=environ, folder=Path(), backoff=NO_WAITS)
+    """Keys may be sent to `addresses`. Unless told otherwise nobody waits between two attempts."""
+    gateway = Gateway(http=http, environ=environ, folder=Path(), backoff=backoff)
     shelf = Shelf(
         providers={} if providers is None else providers, environ=environ, addresses=normalise_addresses(addresses)
     )
     servicer = Servicer(gateway, shelf, token=token)
     async with serve(servicer, "127.0.0.1:0") as listening:
         address = f"127.0.0.1:{listening.port}"
-        async with connect(address, environ={}, token=token, backoff=NO_WAITS) as client:
+        async with connect(address, environ={}, token=token, backoff=backoff) as client:
             yield FakeService(address=address, servicer=servicer, client=client)

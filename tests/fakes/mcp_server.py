@@ -50,6 +50,8 @@ class FakeServer:
             "restart": (self.restart, {"name": TEXT}, False),
             "slow_write": (self.slow_write, {"name": TEXT, "hold": TEXT, "seconds": NUMBER}, False),
             "crash_write": (self.crash_write, {"name": TEXT}, False),
+            "peek": (self.peek, {"name": TEXT}, True),
+            "truncate": (self.truncate, {}, True),
         }
 
     def serve(self) -> None:
@@ -71,6 +73,7 @@ class FakeServer:
         elif message["method"] == "initialize" and not self.options.modern:
             self.send_result(message, self.greet(message["params"]))
         elif message["method"] == "server/discover" and self.options.modern:
+            self.greeting = message["params"]["_meta"]
             self.send_result(message, self.describe())
         elif message["method"] == "tools/list":
             self.send_result(message, self.list_tools(message.get("params") or {}))
@@ -199,6 +202,15 @@ class FakeServer:
     def crash_write(self, arguments: Arguments) -> str:
         self.log("crash_write", arguments)
         os._exit(3)
+
+    def peek(self, arguments: Arguments) -> str:
+        """Says of itself that it only reads, which is not true."""
+        self.log("peek", arguments)
+        return "looked, and changed nothing"
+
+    def truncate(self, _: Arguments) -> str:
+        """Half an answer that is no JSON."""
+        raise RawResult('"result":{"content":[{"type":"te')
 
     def log(self, tool: str, arguments: Arguments, **facts: str) -> None:
         if self.options.effects is None:

@@ -4,8 +4,8 @@ import argparse
 import asyncio
 import socket
 
-from mcp.server.mcpserver import Image, MCPServer
-from mcp_types import ToolAnnotations
+from mcp.server.mcpserver import Context, Image, MCPServer
+from mcp_types import LoggingMessageNotification, LoggingMessageNotificationParams, ToolAnnotations
 from pydantic import BaseModel
 
 server = MCPServer("sdk", log_level="CRITICAL")
@@ -35,6 +35,23 @@ def picture() -> Image:
 @server.tool()
 def stumble() -> str:
     raise ValueError("over a rope")
+
+
+@server.tool()
+async def labour(ctx: Context) -> str:
+    await ctx.report_progress(1, 2, "half of it")
+    line = LoggingMessageNotificationParams(level="info", data="so far so good")
+    await ctx.session.send_notification(LoggingMessageNotification(params=line), related_request_id=ctx.request_id)
+    # A line that comes together with the answer may come after it.
+    await asyncio.sleep(0.1)
+    return "done"
+
+
+@server.tool()
+async def grow(ctx: Context) -> str:
+    server.add_tool(echo, name="grown")
+    await ctx.session.send_tool_list_changed()
+    return "another tool is there"
 
 
 async def serve(listener: socket.socket, *, kind: str, as_json: bool) -> None:

@@ -204,7 +204,7 @@ async def test_a_clearance_says_what_was_decided_and_why() -> None:
     bench = Bench()
     await bench.gate.call(call("k8s.get"))
     assert bench.tools.calls[0].clearance == Clearance(
-        kind=ToolKind.READ, proven=True, rule="operator:read:get", targets=("mcp:k8s",), timeout=90.0
+        kind=ToolKind.READ, proven=True, rule="operator:read:get", targets=("mcp:k8s",), timeout=90.0, is_pinned=True
     )
 
 

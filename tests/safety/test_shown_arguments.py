@@ -11,9 +11,8 @@ from midwatch.api.trace_bodies import McpDetail, TracedCall
 from midwatch.config.mcp import McpServer, StdioTransport
 from midwatch.config.safety import Safety
 from midwatch.domain.messages import Usage
-from midwatch.kit.ids import new_id
 from midwatch.masking.mask import mask_shown
-from midwatch.store.recordings import RecordedTurn
+from midwatch.store.recordings import RecordedConversation, RecordedTurn
 from midwatch.timeline.recording import render_script
 from midwatch.timeline.render import render_timeline_entry
 from midwatch.tools.workbench import open_workbench
@@ -57,8 +56,8 @@ def test_traces_show_arguments_masked() -> None:
 @requirement("mask:shown-arguments")
 def test_a_recording_holds_arguments_masked() -> None:
     calls = (("k8s.set", WRITTEN),)
-    turn = RecordedTurn(execution_id=new_id(), agent="Mate", text="", thinking="", calls=calls, usage=Usage())
-    script = render_script([turn])
+    turn = RecordedTurn(text="", thinking="", calls=calls, usage=Usage())
+    script = render_script([RecordedConversation(agent="Mate", turns=(turn,))])
     assert SECRET not in script
     assert "mate@ship.example" in script
 

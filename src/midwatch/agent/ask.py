@@ -181,6 +181,7 @@ class Asker:
             messages=question.messages,
             tools=question.tools,
             agent=question.agent,
+            occasion=question.occasion,
             note_sent=self.journal.note_sent,
         )
         loop = asyncio.get_running_loop()

@@ -35,6 +35,8 @@ class Question:
     interaction_type: InteractionType
     is_last: bool = False
     """Nothing is done with the calls of a model that was told to conclude: nobody would answer them."""
+    occasion: int = 0
+    """How often the agent has been at work in the session before."""
 
 
 @dataclass(slots=True)

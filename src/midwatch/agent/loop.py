@@ -50,6 +50,8 @@ class Agent:
     """Shared with all agents of the session."""
     switches: int = 0
     """How often the provider has changed before this run."""
+    occasion: int = 0
+    """How often an agent of this name has been at work in the session before."""
     sleep: Sleep = asyncio.sleep
     offer_results: Callable[[], None] = _do_nothing
     """Called when results were cut out of the conversation: from then on they are worth opening again."""
@@ -133,6 +135,7 @@ class Agent:
             iteration=self._iterations() + 1,
             interaction_type=interaction_type,
             is_last=self.manner.answers_once or interaction_type is InteractionType.FORCED_CONCLUSION,
+            occasion=self.occasion,
         )
         self._show_asking(question)
         reply = await self._asker.ask(question)

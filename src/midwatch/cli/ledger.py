@@ -44,6 +44,8 @@ def ledger(session: UUID, *, call: UUID | None, server: str | None, config_dir: 
     \b
     midwatch ledger 0199d1f2-… --call 0199d1f3-… | jq .messages
 
+    What went to an LLM service is a message of its protocol: JSON on a terminal, its own bytes in a pipe.
+
     Exit status: 0, 1 when a body could not be verified, 2 misconfigured or nothing there.
     """  # noqa: D301 -- click's mark for lines that stay as they are
     if call is not None and as_json:
@@ -71,11 +73,12 @@ async def _show(session: UUID, call: UUID | None, server: str | None, config_dir
 
 
 async def _print_body(sendings: "Sendings", session: UUID, call: UUID) -> int:
+    from midwatch.cli.outbound import render_body
     from midwatch.cli.terminal import clean
 
     body = await sendings.read_body(session, call)
-    # Exactly as it is into a file or a pipe; a terminal is spared what could steer it.
-    click.echo(clean(body.decode("utf-8", "replace")) if sys.stdout.isatty() else body, nl=sys.stdout.isatty())
+    # Exactly as it is into a file or a pipe; a terminal is spared what nobody can read and what could steer it.
+    click.echo(clean(render_body(body)) if sys.stdout.isatty() else body, nl=sys.stdout.isatty())
     return DONE
 
 

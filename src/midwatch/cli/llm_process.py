@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,6 +98,11 @@ def _read_credentials(options: Options) -> grpc.ServerCredentials | None:
         return None
     if options.tls_cert is None or options.tls_key is None:
         raise Misconfigured(["--tls-cert and --tls-key go together"])
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(options.tls_cert, options.tls_key)
+    except OSError as error:
+        told = f"{options.tls_cert} and {options.tls_key} are no certificate in PEM and its key"
+        raise Misconfigured([f"--tls-cert, --tls-key: {told}"]) from error
     return grpc.ssl_server_credentials([(options.tls_key.read_bytes(), options.tls_cert.read_bytes())])
 
 

@@ -52,16 +52,20 @@ def llm_service(
     token_env: str | None,
     no_authentication: bool,
 ) -> None:
-    """Ask models for others: for a Midwatch whose llm.service_addr (or LLM_SERVICE_ADDR) names us, or for TARSy.
+    """Ask models on behalf of others, so that the keys are in this process and nowhere else.
 
-    Whoever calls says which model to ask and in which variable the key is; the variables are those of this process, and
-    their values never leave it for anybody but the provider.
+    The others are a Midwatch whose llm.service_addr (or variable LLM_SERVICE_ADDR) names this service, or TARSy. They
+    say which model to ask and in which variable its key is. The variables are those of this process; their values go to
+    the provider and to nobody else.
+
+    \b
+    midwatch llm-service --config-dir models --token-env LLM_TOKEN --host 0.0.0.0
 
     gRPC's health service answers as well. SIGTERM or Ctrl-C drains: no call is taken any more, and those under way may
-    end. A second signal ends it at once.
+    end, for up to five minutes. A second signal ends it at once.
 
     Exit status: 0 stopped as asked, 1 failed, 2 misconfigured.
-    """
+    """  # noqa: D301 -- click's mark for lines that stay as they are
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")  # read when gRPC is loaded
     from midwatch.cli.llm_process import Options, run_llm_service
 

@@ -44,6 +44,22 @@ async def open_database_sendings(config_dir: Path | None, environ: Mapping[str, 
             yield _FromDatabase(store)
 
 
+def render_body(body: bytes) -> str:
+    """For a person: JSON as it is, and a message to an LLM service as JSON."""
+    if body.startswith(b"{"):
+        return body.decode("utf-8", "replace")
+    from google.protobuf.json_format import MessageToJson
+    from google.protobuf.message import DecodeError
+
+    from midwatch.llm.grpc.messages import GenerateRequest
+
+    try:
+        request = GenerateRequest.FromString(body)
+    except DecodeError:
+        return body.decode("utf-8", "replace")
+    return MessageToJson(request, preserving_proto_field_name=True, ensure_ascii=False)
+
+
 @dataclass(frozen=True, slots=True)
 class _FromServer:
     server: Server

@@ -50,7 +50,7 @@ async def _accept(config_dir: Path | None, *, server: str, tool: str | None, yes
     from midwatch.telemetry.logs import configure_logs
 
     env = read_all_env(config_dir, os.environ)
-    configure_logs(env.log_level, env.log_format)
+    configure_logs(env.log_level if os.environ.get("LOG_LEVEL") else "warning", env.log_format)
     config = load_config(env.config_dir, environ=os.environ)
     vouched = await _list_vouched(config, server, tool=tool)
     async with open_database(env) as dsn:
@@ -108,7 +108,7 @@ async def _show_change(store: "Store", tool: "ToolDefinition") -> None:
     async with store.connect() as tx:
         before = await read_pinned(tx, tool.server, tool.name)
     lines = _compare(before or {}, describe_definition(tool))
-    click.echo(clean("\n".join([tool.full_name, *(f"  {line}" for line in lines), ""])))
+    click.echo(clean("\n".join([f"{tool.full_name} (- vouched for, + now)", *(f"  {line}" for line in lines), ""])))
 
 
 def _compare(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
@@ -116,5 +116,6 @@ def _compare(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
     from difflib import unified_diff
 
     old, new = (json.dumps(side, indent=1, sort_keys=True, ensure_ascii=False).split("\n") for side in (before, now))
-    lines = list(unified_diff(old, new, "vouched for", "now", n=1, lineterm=""))
+    compared = list(unified_diff(old, new, n=1, lineterm=""))[2:]
+    lines = [line for line in compared if not line.startswith("@@")]
     return lines if len(lines) <= _MOST_LINES else [*lines[:_MOST_LINES], f"… {len(lines) - _MOST_LINES} more lines"]

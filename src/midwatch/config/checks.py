@@ -14,10 +14,10 @@ from midwatch.config.sentences import dotted
 from midwatch.config.yaml import KeyPath
 from midwatch.kit.users import find_user, may_become
 from midwatch.masking.mask import check_pattern
-from midwatch.masking.patterns import GROUPS, KUBERNETES_SECRET, PATTERNS
+from midwatch.masking.patterns import GROUPS, PATTERNS, STRUCTURES
 
 _RESERVED_SERVERS = frozenset({"infra", "result", "midwatch"})
-_PATTERNS = (*PATTERNS, KUBERNETES_SECRET)
+_PATTERNS = (*PATTERNS, *STRUCTURES)
 _SERVER_ID = re.compile(r"[a-zA-Z0-9_-]+")
 
 

@@ -67,6 +67,8 @@ class Clearance:
     """The code of the refusal that observe mode let pass."""
     read_as: str | None = None
     """How the arguments were read, when the model had not written the JSON that was sent."""
+    is_pinned: bool = False
+    """Given for this very definition of the tool: to another one the call is not sent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

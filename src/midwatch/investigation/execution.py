@@ -31,6 +31,7 @@ from midwatch.llm.ladder import Ladder
 from midwatch.store.cancels import lock_execution
 from midwatch.store.driver import Tx
 from midwatch.store.journal import Batch, commit_batch
+from midwatch.store.recordings import count_earlier
 from midwatch.store.runs import (
     Conversation,
     NewExecution,
@@ -265,8 +266,13 @@ class _Work:
             manner=self.manner,
             offer_results=workbench.shelf.offer,
             switches=0 if before is None else before.switches,
+            occasion=await self._count_occasions(),
         )
         return await agent.investigate(open_calls)
+
+    async def _count_occasions(self) -> int:
+        async with self.means.store.connect() as tx:
+            return await count_earlier(tx, self.recorder.run.session_id, self.recorder.execution_id)
 
     async def _open_conversation(self, workbench: Workbench) -> list[Message]:
         words = await self.assignment.opening(self.settings, workbench)

@@ -1,6 +1,7 @@
 """Texts in which somebody wrote down names and values without caring for JSON."""
 
 import re
+from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 import yaml
@@ -20,11 +21,20 @@ def read_json(text: str) -> Any:
 
 def read_yaml(text: str) -> dict[str, Any] | None:
     try:
+        if _has_aliases(text):
+            return None
         found = yaml.safe_load(text)
         # Dates and other kinds that YAML knows and JSON does not.
         return json.decode(json.encode_text(cast("Any", found))) if isinstance(found, dict) else None
     except (yaml.YAMLError, ValueError, TypeError, RecursionError):
         return None
+
+
+def _has_aliases(text: str) -> bool:
+    """A few lines of them can stand for more than memory holds."""
+    parse = cast("Callable[..., Iterable[object]]", yaml.parse)  # pyright: ignore[reportUnknownMemberType] -- no types
+    events = parse(text, Loader=yaml.SafeLoader)
+    return any(isinstance(event, yaml.AliasEvent) for event in events)
 
 
 def read_pairs(text: str) -> dict[str, Any] | None:

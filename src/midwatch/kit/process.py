@@ -4,10 +4,14 @@ import ctypes
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
+_MOST_HELD = 200
 # Loaded here and not in the child: between fork and exec another thread may have held the loader's lock for ever.
 # PyDLL keeps the interpreter lock during the call, one lock less to take in the child.
 _libc: ctypes.PyDLL | None = ctypes.PyDLL(None, use_errno=True) if sys.platform == "linux" else None
@@ -42,6 +46,38 @@ def die_with_parent(signum: int) -> Callable[[], None]:
             os._exit(1)
 
     return prepare_child
+
+
+def hold_descendants(pid: int) -> list[int]:
+    """Handles of what a running process has started, and of what that has started, in whichever session or group.
+
+    Each must be handed to `kill_held`. Whoever has lost its parent belongs to nobody any more, and is not found.
+    """
+    held: list[int] = []
+    found = deque(_list_children(pid))
+    while found and len(held) < _MOST_HELD:
+        child = found.popleft()
+        with suppress(OSError):
+            held.append(os.pidfd_open(child))
+        found.extend(_list_children(child))
+    return held
+
+
+def kill_held(handles: Sequence[int]) -> None:
+    """A handle means one process for ever, even if another has got its number since."""
+    for handle in handles:
+        with suppress(OSError):
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
+        os.close(handle)
+
+
+def _list_children(pid: int) -> list[int]:
+    try:
+        lists = [Path(task.path, "children").read_text(encoding="ascii") for task in os.scandir(f"/proc/{pid}/task")]
+    except OSError:
+        # It has ended.
+        return []
+    return [int(child) for children in lists for child in children.split()]
 
 
 def _prctl(libc: ctypes.CDLL, option: int, value: int) -> None:

@@ -113,6 +113,8 @@ class ModelRequest:
     """Empty means the model must answer in text."""
     agent: str
     """Name of the asking agent; scripted models are routed by it."""
+    occasion: int = 0
+    """How often the agent has been at work in the session before; by it, too, scripted models are routed."""
     note_sent: NoteSent = note_nothing
     """Called as often as bytes leave the machine, right before the first of them does."""
 

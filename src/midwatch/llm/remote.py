@@ -7,6 +7,10 @@ from contextlib import asynccontextmanager
 from midwatch.config.llm import LlmService
 from midwatch.llm.gateway import Remote
 
+_SETTINGS = {"GRPC_VERBOSITY": "ERROR", "GRPC_ENABLE_FORK_SUPPORT": "0"}
+"""Read when gRPC is loaded. What else it says is no log of ours; what we start is another program at once, so that gRPC
+has nothing to save over a fork."""
+
 
 @asynccontextmanager
 async def open_remote(llm: LlmService, *, environ: Mapping[str, str]) -> AsyncGenerator[Remote | None]:
@@ -14,9 +18,8 @@ async def open_remote(llm: LlmService, *, environ: Mapping[str, str]) -> AsyncGe
     if llm.service_addr is None:
         yield None
         return
-    os.environ.setdefault(
-        "GRPC_VERBOSITY", "ERROR"
-    )  # read when gRPC is loaded; what it says otherwise is no log of ours
+    for name, value in _SETTINGS.items():
+        os.environ.setdefault(name, value)
     from midwatch.llm.grpc.client import connect  # noqa: PLC0415 - only those who use it pay
 
     token = environ.get(llm.service_token_env) or None

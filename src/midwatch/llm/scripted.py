@@ -8,10 +8,10 @@ from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequenc
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, final
+from typing import Annotated, Any, Protocol, cast, final
 
 import yaml
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Discriminator, Field, Tag, ValidationError, model_validator
 
 from midwatch.config.builtins import SUMMARY_AGENT, SYNTHESIS_AGENT
 from midwatch.config.strict import Strict
@@ -47,7 +47,16 @@ class ScriptedTurn:
 
 
 Step = ScriptedTurn | Callable[[ModelRequest], ScriptedTurn]
-Turns = Sequence[Step] | Mapping[str, Sequence[Step]]
+
+
+@dataclass(frozen=True, slots=True)
+class Occasions:
+    """What an agent says that is at work more than once in a session, time after time."""
+
+    conversations: Sequence[Sequence[Step]]
+
+
+Turns = Sequence[Step] | Mapping[str, Sequence[Step] | Occasions]
 
 THE_END = ScriptedTurn(text="The script has ended.")
 _PARTS_OF_THEIR_OWN = frozenset({SYNTHESIS_AGENT, SUMMARY_AGENT})
@@ -60,7 +69,7 @@ class ScriptedModelFactory(Protocol):
 
 @final
 class ScriptedModel:
-    """Plays one list of turns, or the list that bears the asking agent's name."""
+    """Plays one list of turns, or the list that bears the asking agent's name and belongs to the occasion."""
 
     def __init__(self, *, turns: Turns, provider: str = "scripted", name: str = "scripted") -> None:
         self.provider = provider
@@ -69,7 +78,7 @@ class ScriptedModel:
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk]:
         number = count_turns(request)
-        step = choose_step(self._turns, part=request.agent, number=number)
+        step = choose_step(self._turns, part=request.agent, number=number, occasion=request.occasion)
         turn = step if isinstance(step, ScriptedTurn) else step(request)
         for chunk in _play(turn, number):
             yield chunk
@@ -80,7 +89,7 @@ def count_turns(request: ModelRequest) -> int:
     return sum(isinstance(message, AssistantMessage) for message in request.messages)
 
 
-def choose_step(turns: Turns, *, part: str, number: int) -> Step:
+def choose_step(turns: Turns, *, part: str, number: int, occasion: int = 0) -> Step:
     """A replica plays the part that bears its number, else the one of the agent it is a replica of."""
     if isinstance(turns, Mapping):
         steps = turns.get(part, turns.get(_REPLICA.sub("", part)))
@@ -89,6 +98,8 @@ def choose_step(turns: Turns, *, part: str, number: int) -> Step:
     if steps is None:
         missing = ModelUnavailable(f"the script has no part for {part}", code="invalid_request", retryable=False)
         return ScriptedTurn(error=missing)
+    if isinstance(steps, Occasions):
+        steps = steps.conversations[occasion] if occasion < len(steps.conversations) else ()
     return steps[number] if number < len(steps) else THE_END
 
 
@@ -115,7 +126,7 @@ def load_turns(path: Path) -> Turns:
         raise Misconfigured([f"{path}: {problem}" for problem in _list_problems(error)]) from error
     if script.turns is not None:
         return [turn.build() for turn in script.turns]
-    return {agent: [turn.build() for turn in turns] for agent, turns in script.agents.items()}
+    return {agent: _build_part(part) for agent, part in script.agents.items()}
 
 
 def _play(turn: ScriptedTurn, number: int) -> Iterator[Chunk]:
@@ -167,9 +178,32 @@ class _TurnEntry(Strict):
         )
 
 
+_ONCE, _OFTEN = "(one conversation)", "(conversations)"
+
+
+def _tell_parts_apart(part: Any) -> str:
+    return (
+        _OFTEN if isinstance(part, list) and any(isinstance(item, list) for item in cast("list[Any]", part)) else _ONCE
+    )
+
+
+_Conversation = tuple[_TurnEntry, ...]
+_Part = Annotated[
+    Annotated[_Conversation, Tag(_ONCE)] | Annotated[tuple[_Conversation, ...], Tag(_OFTEN)],
+    Discriminator(_tell_parts_apart),
+]
+
+
+def _build_part(part: _Conversation | tuple[_Conversation, ...]) -> list[ScriptedTurn] | Occasions:
+    conversations = [entry for entry in part if isinstance(entry, tuple)]
+    if conversations:
+        return Occasions([[turn.build() for turn in conversation] for conversation in conversations])
+    return [entry.build() for entry in part if isinstance(entry, _TurnEntry)]
+
+
 class _Script(Strict):
-    turns: tuple[_TurnEntry, ...] | None = None
-    agents: dict[str, tuple[_TurnEntry, ...]] = Field(default_factory=dict[str, tuple[_TurnEntry, ...]])
+    turns: _Conversation | None = None
+    agents: dict[str, _Part] = Field(default_factory=dict[str, Any])
 
     @model_validator(mode="after")
     def _has_one_kind_of_turns(self) -> "_Script":
@@ -178,8 +212,12 @@ class _Script(Strict):
         return self
 
 
+def _name_place(place: Sequence[int | str]) -> str:
+    return ".".join(str(part) for part in place if part not in (_ONCE, _OFTEN))
+
+
 def _list_problems(error: ValidationError) -> list[str]:
     return [
-        ": ".join(part for part in (".".join(map(str, problem["loc"])), problem["msg"]) if part)
+        ": ".join(part for part in (_name_place(problem["loc"]), problem["msg"]) if part)
         for problem in error.errors(include_input=False, include_url=False)
     ]

@@ -13,7 +13,7 @@ from midwatch.masking.windows import Window
 _LINE = r"\\n[ \t]*(?:-[ ]+)*"
 EMBEDDED_GATE = (
     rf"""{_LINE}(?:kind:[ \t]*\\*["']?Secret|(?:name|key):[ \t]*\\*["']?{TELLING_NAME}\\*["']?\\+n"""
-    rf"""|(?:export[ \t]+)?{TELLING_NAME}(?:[ \t]*=|:)[ \t]*[^\s\\])|"kind:[ \t]*Secret(?:List)?\\n"""
+    rf"""|(?:export[ \t]+)?{TELLING_NAME}(?:[ \t]*=|:)[ \t]*[^\s\\])|kind:[ \t]*Secret(?:List)?\\+n"""
 )
 """A line that says more in its place than on its own."""
 

@@ -111,8 +111,9 @@ CODES: Mapping[Code, CodeFacts] = {
     Code.MASKED_VALUE_IN_WRITE: CodeFacts(
         meaning="The arguments of a change hold a placeholder that stands for a hidden secret.",
         hint=(
-            "Nothing was sent: it would have put the placeholder where the secret is. Leave that field as it is, or refer "
-            "to the secret by its name. If it needs the value itself, propose the change in your analysis for a person."
+            "Nothing was sent: it would have put the placeholder where the secret is. Leave that field as it is, or "
+            "refer to the secret by its name. If it needs the value itself, propose the change in your analysis for "
+            "a person."
         ),
         details=("places",),
     ),

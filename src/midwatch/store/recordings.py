@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from uuid import UUID
 
 from midwatch.domain.messages import Usage
@@ -10,8 +11,6 @@ from midwatch.store.driver import Row, Tx
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedTurn:
-    execution_id: UUID
-    agent: str
     text: str
     thinking: str
     calls: tuple[tuple[str, str], ...]
@@ -19,8 +18,30 @@ class RecordedTurn:
     usage: Usage
 
 
-async def read_recording(tx: Tx, session_id: UUID) -> list[RecordedTurn]:
-    """In the order of the chain, and of each conversation."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedConversation:
+    agent: str
+    turns: tuple[RecordedTurn, ...]
+    """None where the model never came to an answer."""
+
+
+async def count_earlier(tx: Tx, session_id: UUID, execution_id: UUID) -> int:
+    """How many executions of an agent of the same name come before this one, in the order of the chain."""
+    return await tx.fetchval(
+        """
+        SELECT count(*) FROM agent_executions e JOIN stages s ON s.stage_id = e.stage_id
+        JOIN agent_executions own ON own.session_id = e.session_id AND own.agent_name = e.agent_name
+        JOIN stages p ON p.stage_id = own.stage_id
+        WHERE e.session_id = $1 AND own.execution_id = $2
+            AND (s.stage_index, e.agent_index, e.execution_id) < (p.stage_index, own.agent_index, own.execution_id)
+        """,
+        session_id,
+        execution_id,
+    )
+
+
+async def read_recording(tx: Tx, session_id: UUID) -> list[RecordedConversation]:
+    """In the order of the chain."""
     replies = await tx.fetch(
         """
         SELECT e.execution_id, e.agent_name, m.sequence_number, t.content AS text, h.content AS thinking,
@@ -30,7 +51,7 @@ async def read_recording(tx: Tx, session_id: UUID) -> list[RecordedTurn]:
                coalesce(i.cache_write_tokens, 0) AS cache_write_tokens
         FROM agent_executions e
         JOIN stages s ON s.stage_id = e.stage_id
-        JOIN messages m ON m.execution_id = e.execution_id AND m.role = 'assistant'
+        LEFT JOIN messages m ON m.execution_id = e.execution_id AND m.role = 'assistant'
         LEFT JOIN texts t ON t.session_id = e.session_id AND t.text_id = m.text_id
         LEFT JOIN llm_interactions i ON i.session_id = e.session_id AND i.execution_id = e.execution_id
             AND i.last_message_sequence = m.sequence_number - 1 AND i.error_message IS NULL
@@ -45,14 +66,18 @@ async def read_recording(tx: Tx, session_id: UUID) -> list[RecordedTurn]:
         "ORDER BY message_sequence, call_index",
         session_id,
     )
-    return [_turn(reply, calls) for reply in replies]
+    return [
+        RecordedConversation(
+            agent=agent,
+            turns=tuple(_turn(reply, calls) for reply in group if reply["sequence_number"] is not None),
+        )
+        for (_, agent), group in groupby(replies, key=lambda reply: (reply["execution_id"], reply["agent_name"]))
+    ]
 
 
 def _turn(reply: Row, calls: Sequence[Row]) -> RecordedTurn:
     place = (reply["execution_id"], reply["sequence_number"])
     return RecordedTurn(
-        execution_id=reply["execution_id"],
-        agent=reply["agent_name"],
         text=reply["text"] or "",
         thinking=reply["thinking"] or "",
         calls=tuple(

@@ -11,7 +11,7 @@ from midwatch.domain.errors import Conflict
 from midwatch.kit import json
 from midwatch.masking.mask import mask_shown
 from midwatch.store.engine import Store
-from midwatch.store.recordings import RecordedTurn, read_recording
+from midwatch.store.recordings import RecordedConversation, RecordedTurn, read_recording
 
 _LINE_ENDS = frozenset("\r\x85\u2028\u2029\ufeff")
 """What YAML would read as the end of a line, or not at all, unless it is spelt out."""
@@ -32,28 +32,21 @@ _Dumper.add_representer(str, _represent_text)
 
 
 async def record_session(store: Store, session_id: UUID) -> str:
-    """A script in YAML. Raises Conflict for a session that no script can play."""
+    """A script in YAML. Raises Conflict when there is nothing to play."""
     async with store.connect() as tx:
-        turns = await read_recording(tx, session_id)
-    return render_script(turns)
+        conversations = await read_recording(tx, session_id)
+    return render_script(conversations)
 
 
-def render_script(turns: Sequence[RecordedTurn]) -> str:
-    _check(turns)
-    agents: dict[str, list[dict[str, Any]]] = {}
-    for turn in turns:
-        agents.setdefault(turn.agent, []).append(_render_turn(turn))
-    return yaml.dump({"agents": agents}, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=120)
-
-
-def _check(turns: Sequence[RecordedTurn]) -> None:
-    """A script knows an agent by its name, and a conversation by how often the agent has spoken in it."""
-    if not turns:
+def render_script(conversations: Sequence[RecordedConversation]) -> str:
+    """An agent that was at work more than once has a list for each time."""
+    if not any(conversation.turns for conversation in conversations):
         raise Conflict("no model has said anything in this session: there is nothing to record")
-    for agent in {turn.agent: None for turn in turns}:
-        times = len({turn.execution_id for turn in turns if turn.agent == agent})
-        if times > 1:
-            raise Conflict(f"agent {agent} was at work {times} times in this session, and a script can play it once")
+    parts: dict[str, list[list[dict[str, Any]]]] = {}
+    for conversation in conversations:
+        parts.setdefault(conversation.agent, []).append([_render_turn(turn) for turn in conversation.turns])
+    agents = {agent: times if len(times) > 1 else times[0] for agent, times in parts.items()}
+    return yaml.dump({"agents": agents}, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=120)
 
 
 def _render_turn(turn: RecordedTurn) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 Holds what was listed; keeps no other state, so calls in flight do not see each other.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol, final
 
@@ -51,6 +51,10 @@ class NoPins:
         return ()
 
 
+def _as_it_is(tool: ToolDefinition) -> ToolDefinition:
+    return tool
+
+
 @final
 @dataclass(slots=True, kw_only=True)
 class Gate:
@@ -61,6 +65,8 @@ class Gate:
     """By server id; a server without any gets the strictest."""
     pins: Pins = field(default_factory=NoPins)
     timeout: float = CALL_SECONDS
+    introduce: Callable[[ToolDefinition], ToolDefinition] = _as_it_is
+    """How a model is told of a tool. It is judged by what its server says."""
     changed: frozenset[str] = field(default=frozenset(), init=False)
     """Full names of tools that somebody vouched for when they were something else: they count as unknown."""
     _listed: Mapping[str, ToolDefinition] | None = field(default=None, init=False)
@@ -71,7 +77,7 @@ class Gate:
         vouched = [tool for tool in listed.values() if self._is_vouched_for(tool)]
         self.changed = frozenset(await self.pins.find_changed(vouched) if vouched else ())
         self._listed = listed
-        return list(listed.values())
+        return [self.introduce(tool) for tool in listed.values()]
 
     def kind_of(self, call: ToolCall) -> ToolKind:
         """For putting calls in order. What is not listed is a write."""
@@ -114,6 +120,7 @@ class Gate:
             timeout=self.timeout,
             observed=observed,
             read_as=read_as,
+            is_pinned=self._rules_of(tool).is_pinned and needs_pin(verdict),
         )
 
     def _judge(self, tool: ToolDefinition | None) -> KindVerdict:

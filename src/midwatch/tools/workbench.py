@@ -12,11 +12,13 @@ from midwatch.domain.results import RESULT_SERVER
 from midwatch.domain.safety import SafetyMode, strictest
 from midwatch.domain.tools import ToolDefinition
 from midwatch.masking.mask import CustomRule, Mask, NoMask, RuleMask, compile_mask, mask_result
+from midwatch.masking.patterns import UNMISTAKABLE
 from midwatch.safety.kinds import KindVerdict, OperatorKinds, decide_kind
 from midwatch.safety.policy import Stance
 from midwatch.tools.combined import Combined
 from midwatch.tools.gate import CALL_SECONDS, Gate, NoPins, Pins, ServerRules
 from midwatch.tools.inflight import CallsInFlight
+from midwatch.tools.introduction import Introduction
 from midwatch.tools.journal import CallJournal
 from midwatch.tools.journaled import Journaled
 from midwatch.tools.masked import Masked
@@ -102,6 +104,9 @@ async def open_workbench(
             rules={name: _rules_of(server, safety) for name, server in servers.items()} | {RESULT_SERVER: _RESULTS},
             pins=pins or NoPins(),
             timeout=call_timeout,
+            introduce=Introduction(
+                masks={name: build_word_mask(server.data_masking) for name, server in servers.items()}
+            ),
         )
         unavailable = {
             name: mask_result(masks[name], reason) for name, reason in outcomes.items() if isinstance(reason, str)
@@ -168,13 +173,21 @@ def _inspect_tools(server: McpServer, tools: Sequence[ToolDefinition]) -> tuple[
 def build_mask(masking: DataMasking) -> RuleMask | NoMask:
     if not masking.enabled:
         return NoMask()
-    custom = [
+    return compile_mask(groups=masking.pattern_groups, patterns=masking.patterns, custom=_list_custom(masking))
+
+
+def build_word_mask(masking: DataMasking) -> RuleMask | NoMask:
+    """For definitions, which speak of keys and passwords without telling any: only the unmistakable is hidden."""
+    return compile_mask(patterns=UNMISTAKABLE, custom=_list_custom(masking)) if masking.enabled else NoMask()
+
+
+def _list_custom(masking: DataMasking) -> list[CustomRule]:
+    return [
         CustomRule(
             name=rule.description or f"custom pattern {number}", pattern=rule.pattern, replacement=rule.replacement
         )
         for number, rule in enumerate(masking.custom_patterns, start=1)
     ]
-    return compile_mask(groups=masking.pattern_groups, patterns=masking.patterns, custom=custom)
 
 
 def _kinds_of(server: McpServer) -> OperatorKinds:

@@ -4,9 +4,10 @@ import signal
 import subprocess
 import sys
 
+import psutil
 import pytest
 
-from midwatch.kit.process import die_with_parent
+from midwatch.kit.process import die_with_parent, hold_descendants, kill_held
 from tests.fakes.processes import is_dead_soon
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="these are requests to a Linux kernel")
@@ -33,6 +34,17 @@ from midwatch.kit.process import die_with_parent
 child = subprocess.Popen(["sleep", "600"], preexec_fn=die_with_parent(signal.SIGTERM))
 print(child.pid, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+# Each generation leaves the group of the one before.
+THREE_GENERATIONS = """
+import os, subprocess, sys
+if sys.argv[1] == "0":
+    print("all are there", flush=True)
+    sys.stdin.read()
+else:
+    subprocess.run([sys.executable, *sys.orig_argv[1:-1], str(int(sys.argv[1]) - 1)], start_new_session=True)
 """
 
 
@@ -76,3 +88,19 @@ def test_a_child_whose_parent_is_gone_already_does_not_start() -> None:
 def test_a_child_of_a_living_parent_runs_to_its_end() -> None:
     prepare = die_with_parent(signal.SIGTERM)
     assert subprocess.run(["true"], preexec_fn=prepare, check=False, timeout=20).returncode == 0
+
+
+def test_all_that_a_process_has_started_can_be_killed_whichever_group_it_is_in() -> None:
+    command = [sys.executable, "-c", THREE_GENERATIONS, "2"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as eldest:
+        assert eldest.stdout is not None
+        assert eldest.stdout.readline() == "all are there\n"
+        descendants = psutil.Process(eldest.pid).children(recursive=True)
+        files = psutil.Process().num_fds()
+        held = hold_descendants(eldest.pid)
+        assert (len(descendants), len(held)) == (2, 2)
+        kill_held(held)
+        assert all(is_dead_soon(process.pid) for process in descendants)
+        assert psutil.Process().num_fds() == files
+        assert eldest.wait(timeout=20) == 0
+    assert hold_descendants(eldest.pid) == []

@@ -1,5 +1,6 @@
 """The scripted model plays by the conversation, and its files are checked."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,9 @@ def make_request(spoken: int, *, agent: str = "A") -> ModelRequest:
     return ModelRequest(messages=messages, tools=(), agent=agent)
 
 
-async def play(model: Model, spoken: int, *, agent: str = "A") -> list[Chunk]:
-    return [chunk async for chunk in model.stream(make_request(spoken, agent=agent))]
+async def play(model: Model, spoken: int, *, agent: str = "A", occasion: int = 0) -> list[Chunk]:
+    request = replace(make_request(spoken, agent=agent), occasion=occasion)
+    return [chunk async for chunk in model.stream(request)]
 
 
 async def test_the_conversation_alone_decides_which_turn_is_played() -> None:
@@ -125,10 +127,22 @@ async def test_a_script_may_have_a_part_for_each_agent(tmp_path: Path) -> None:
     assert await play(load_script(path)(), 0, agent="B") == [TextChunk(text="from B"), QUIET]
 
 
+async def test_an_agent_may_have_a_part_for_each_time_it_is_at_work(tmp_path: Path) -> None:
+    path = tmp_path / "script.yaml"
+    path.write_text("agents: {A: [[{text: first}], [{text: second}, {text: more}]], B: [{text: always}]}")
+    model = load_script(path)()
+    assert await play(model, 0) == [TextChunk(text="first"), QUIET]
+    assert await play(model, 1, occasion=1) == [TextChunk(text="more"), QUIET]
+    assert await play(model, 0, occasion=2) == [TextChunk(text="The script has ended."), QUIET]
+    assert await play(model, 0, agent="B", occasion=2) == [TextChunk(text="always"), QUIET]
+
+
 @pytest.mark.parametrize(
     ("content", "problems"),
     [
         ("turns: [{txt: a}, {chunk_size: 0}]", ["turns.0.txt", "turns.1.chunk_size"]),
+        ("agents: {A: [{txt: a}], B: [[{text: a}], [{chunk_size: 0}]]}", ["agents.A.0.txt", "agents.B.1.0.chunk_size"]),
+        ("agents: {A: [[{text: a}], {text: b}], B: 7}", ["agents.A.1", "agents.B"]),
         ("{}", ["either turns or agents"]),
         ("{turns: [], agents: {A: []}}", ["either turns or agents"]),
         ("- a", ["valid dictionary"]),

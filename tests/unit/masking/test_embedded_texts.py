@@ -12,7 +12,7 @@ from midwatch.masking.report import report_masking
 
 MASK = compile_mask()
 TEXTS = {
-    "a secret": ("apiVersion: v1\nkind: Secret\ndata:\n  user: {}\n  note: |\n    {}\ntype: Opaque\n", "[MASKED_SECRET_DATA]"),
+    "a secret": ("apiVersion: v1\nkind: Secret\ndata:\n  user: {}\n  note: |\n    {}\nn: 1\n", "[MASKED_SECRET_DATA]"),
     "a secret that begins with its kind": ("kind: Secret\ndata:\n  user: {}\n", "[MASKED_SECRET_DATA]"),
     "a container's variables": ("env:\n- name: A_TOKEN\n  value: {}\n- name: B\n  value: c\n", "[MASKED_SECRET_VALUE]"),
     "env": ("HOME=/root\nA_TOKEN={} and more\nLANG=C\n", "[MASKED_SECRET_VALUE]"),

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,12 +11,25 @@ import psutil
 import pytest
 from structlog.testing import capture_logs
 
-from midwatch.config.mcp import McpServer, StdioTransport
+from midwatch.config.mcp import OURSELVES, McpServer, StdioTransport
 from midwatch.domain.errors import LeaseLost, ToolServerUnavailable
 from midwatch.domain.tools import ToolResult
 from midwatch.tools.mcp.server import McpServerTools, open_mcp_server
 from tests.fakes.cleared_calls import cleared_read
 from tests.fakes.mcp_process import FAKE_SERVER, SDK_SERVER, fake_mcp_server, read_effects, running_fakes
+
+REFUSES = """
+import json, sys
+for line in sys.stdin:
+    told = {"code": -32001, "message": "password=hunter2-of-the-watch"}
+    print(json.dumps({"jsonrpc": "2.0", "id": json.loads(line)["id"], "error": told}), flush=True)
+"""
+
+BABBLES = """
+import json, sys
+for line in sys.stdin:
+    print(json.dumps({"jsonrpc": "2.0", "id": json.loads(line)["id"], "result": {"tools": 7}}), flush=True)
+"""
 
 
 @asynccontextmanager
@@ -119,11 +133,13 @@ async def test_cancelling_while_a_server_comes_up_does_not_wait_for_it() -> None
     ("command", "args", "reason"),
     [
         ("/does/not/exist", (), "cannot be started: No such file or directory"),
-        ("true", (), "failed to initialise"),
+        ("true", (), "tool server fake: it ended before it was ready$"),
+        (sys.executable, ("-c", REFUSES), r"failed to initialise: it refused \(error -32001\)$"),
+        (sys.executable, ("-c", BABBLES), r"failed to initialise: its answer could not be understood \(\w+\)$"),
     ],
 )
 async def test_a_program_that_is_no_server_is_unavailable(command: str, args: tuple[str, ...], reason: str) -> None:
-    config = McpServer(transport=StdioTransport(type="stdio", command=command, args=args))
+    config = McpServer(transport=StdioTransport(type="stdio", command=command, args=args), run_as=OURSELVES)
     with pytest.raises(ToolServerUnavailable, match=reason):
         async with open_mcp_server("fake", config, environment={"PATH": "/usr/bin:/bin"}):
             pytest.fail("it is not open")
@@ -139,6 +155,8 @@ async def test_lines_that_are_no_messages_are_passed_over_with_one_warning_that_
 async def test_a_server_that_knows_no_handshake_is_spoken_to_without() -> None:
     async with running("--modern") as tools:
         assert (await tools.call(cleared_read("fake.echo", {"text": "modern"}))).content == "modern"
+        greeting = json.loads((await tools.call(cleared_read("fake.greeting"))).content)
+    assert greeting["io.modelcontextprotocol/clientCapabilities"] == {}
 
 
 async def test_the_child_gets_the_given_environment_and_nothing_else() -> None:

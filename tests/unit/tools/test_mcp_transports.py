@@ -111,10 +111,21 @@ async def test_what_the_server_says_is_the_result(
 
 
 @pytest.mark.parametrize("malformed", ["a text", None, {"content": "not a list"}, {}])
-async def test_an_answer_that_is_no_result_is_a_protocol_error_at_once(running: Running, malformed: object) -> None:
-    async with running() as tools:
+async def test_an_answer_that_is_no_result_is_a_protocol_error_at_once_and_not_asked_for_again(
+    running: Running, malformed: object, effects: Path
+) -> None:
+    async with running("--effects", str(effects), "--log-reads") as tools:
         result = await tools.call(cleared_read("fake.malform", {"result": malformed}))
         assert result.error == "PROTOCOL_ERROR"
+        assert (await tools.call(cleared_read("fake.echo", {"text": "still here"}))).content == "still here"
+    assert [effect["tool"] for effect in read_effects(effects)] == ["malform", "echo"]
+
+
+async def test_an_answer_that_is_no_json_fails_its_call_alone(running: Running) -> None:
+    """Where nothing says whose answer it was meant to be, the call waits for another until its time is over."""
+    async with running() as tools:
+        result = await tools.call(cleared_read("fake.truncate", timeout=0.5))
+        assert result.error in {"PROTOCOL_ERROR", "TIMEOUT"}
         assert (await tools.call(cleared_read("fake.echo", {"text": "still here"}))).content == "still here"
 
 
@@ -126,13 +137,17 @@ async def test_a_tool_that_was_not_listed_is_not_asked_for(running: Running, eff
     assert read_effects(effects) == []
 
 
-async def test_a_call_over_its_time_is_a_timeout_and_the_session_goes_on(running: Running) -> None:
-    async with running() as tools:
+async def test_a_call_over_its_time_is_a_timeout_and_not_repeated_and_the_session_goes_on(
+    running: Running, effects: Path
+) -> None:
+    async with running("--effects", str(effects), "--log-reads") as tools:
         read = await tools.call(cleared_read("fake.slow_read", {"seconds": 5}, timeout=0.1))
         write = await tools.call(cleared_write("fake.slow_write", {"name": "pump", "seconds": 1}, timeout=0.1))
         assert (read.error, "unknown" in read.content) == ("TIMEOUT", False)
         assert (write.error, "unknown" in write.content) == ("TIMEOUT", True)
         assert (await tools.call(cleared_read("fake.echo", {"text": "on"}))).content == "on"
+    begun = [effect["tool"] for effect in read_effects(effects) if effect.get("state") != "end"]
+    assert begun == ["slow_read", "slow_write", "echo"]
 
 
 async def test_a_proven_read_is_repeated_once_on_a_new_session(running: Running, tmp_path: Path) -> None:
@@ -261,16 +276,27 @@ async def test_no_capability_is_offered_to_the_server(running: Running) -> None:
 
 
 async def test_nothing_is_left_open(running: Running) -> None:
-    tasks, sockets = asyncio.all_tasks(), open_sockets()
+    tasks, sockets, files, processes = asyncio.all_tasks(), open_sockets(), open_files(), list_children()
     async with running() as tools:
         await tools.call(cleared_read("fake.slow_read", {"seconds": 5}, timeout=0.1))
         await tools.call(cleared_read("fake.echo", {"text": "x"}))
     await asyncio.sleep(0)
     assert asyncio.all_tasks() == tasks
     assert open_sockets() == sockets
+    assert open_files() <= files
+    assert list_children() <= processes
     result = await tools.call(cleared_read("fake.echo", {"text": "anyone?"}))
     assert result.error == "TRANSPORT_ERROR"
 
 
 def open_sockets() -> int:
     return len(psutil.Process().net_connections())
+
+
+def open_files() -> int:
+    """Pipes and handles of processes included."""
+    return psutil.Process().num_fds()
+
+
+def list_children() -> set[psutil.Process]:
+    return set(psutil.Process().children(recursive=True))

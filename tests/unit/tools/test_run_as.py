@@ -75,6 +75,13 @@ async def test_a_program_another_user_may_not_start_says_as_whom(tmp_path: Path)
             pytest.fail("it is not open")
 
 
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may become anybody")
+def test_whoever_is_no_root_becomes_nobody_else() -> None:
+    assert choose_user("fake", server(None)) is None
+    with pytest.raises(ToolServerUnavailable, match=r"only root may start it as user root \(see run_as\)"):
+        choose_user("fake", server("root"))
+
+
 def test_our_own_server_keeps_our_user_to_see_the_whole_machine() -> None:
     assert choose_user("midwatch-host", build_host_servers()["midwatch-host"]) is None
 

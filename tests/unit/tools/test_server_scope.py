@@ -23,6 +23,7 @@ from midwatch.tools.workbench import Opening, Scopes, Workbench, open_server_sco
 from tests.fakes.call_journal import FakeCallJournal
 from tests.fakes.mcp_process import FAKE_SERVER, fake_mcp_server, running_fakes
 from tests.fakes.mcp_remote import read_requests, serve_remotely
+from tests.waiting import eventually
 
 # Comes up only when all the others are on their way as well.
 WAITS_FOR_ALL = """
@@ -43,6 +44,8 @@ os.execv(sys.executable, [sys.executable, sys.argv[1]])
 FORKS_AND_SERVES = """
 import os, signal, sys, time
 if os.fork() == 0:
+    if sys.argv[2] == "leaving its group":
+        os.setsid()
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     time.sleep(600)
 os.execv(sys.executable, [sys.executable, sys.argv[1]])
@@ -170,9 +173,11 @@ async def test_a_server_that_exits_after_it_was_listed_is_started_again_for_a_re
         assert await pid_of(workbench.gate) != first
 
 
-async def test_what_a_server_has_forked_goes_with_it() -> None:
-    async with bench(deck=program(FORKS_AND_SERVES, str(FAKE_SERVER))) as workbench:
+@pytest.mark.parametrize("manner", ["staying", "leaving its group"])
+async def test_what_a_server_has_forked_goes_with_it(manner: str) -> None:
+    async with bench(deck=program(FORKS_AND_SERVES, str(FAKE_SERVER), manner)) as workbench:
         children = psutil.Process(await pid_of(workbench.gate)).children()
         assert len(children) == 1
+        await eventually(lambda: (os.getpgid(children[0].pid) == children[0].pid) == (manner != "staying"))
     gone, _ = psutil.wait_procs(children, timeout=5)
     assert gone == children

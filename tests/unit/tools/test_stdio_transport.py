@@ -17,8 +17,10 @@ from mcp_types import JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 from midwatch.domain.errors import LeaseLost
 from midwatch.tools.dispatch import guarded
 from midwatch.tools.mcp.child import start_child
+from midwatch.tools.mcp.losses import ConnectionLost
 from midwatch.tools.mcp.transport import StdioLink, open_stdio
 from tests.fakes.processes import is_dead_soon
+from tests.waiting import eventually
 
 # Reads nothing until the file exists, then copies its input to its output.
 SLEEPY_COPY = """
@@ -57,6 +59,9 @@ async def main():
 
 asyncio.run(main())
 """
+
+
+STOP = JSONRPCNotification(jsonrpc="2.0", method="notifications/cancelled")
 
 
 @asynccontextmanager
@@ -115,7 +120,7 @@ async def test_a_refusing_guard_lets_no_byte_out() -> None:
 
 
 async def test_a_notification_does_not_wait_for_a_child_that_does_not_read(tmp_path: Path) -> None:
-    notification = SessionMessage(JSONRPCNotification(jsonrpc="2.0", method="notifications/cancelled"))
+    notification = SessionMessage(STOP)
     awake = tmp_path / "awake"
     async with linked(sys.executable, "-c", SLEEPY_COPY, str(awake)) as link:
         await link.outgoing.send(request("tools/list", text="x" * 1_000_000))
@@ -132,13 +137,36 @@ async def test_a_call_the_child_has_not_taken_is_not_completed_while_stopping(tm
     assert 0 < len(kept.read_bytes()) < 1_000_000
 
 
-async def test_sending_to_a_child_that_is_gone_says_closed() -> None:
+async def check_not_sent(link: StdioLink) -> None:
+    with pytest.raises(ConnectionLost) as lost:
+        await link.outgoing.send(request("tools/call"))
+    assert not lost.value.sent
+    with pytest.raises(anyio.ClosedResourceError):
+        await link.outgoing.send(SessionMessage(STOP))
+
+
+async def test_nothing_is_sent_to_a_child_that_is_gone() -> None:
     async with linked("true") as link:
         with pytest.raises(anyio.EndOfStream):
             await link.incoming.receive()
         assert link.is_over
-        with pytest.raises(anyio.ClosedResourceError):
-            await link.outgoing.send(request("tools/call"))
+        await check_not_sent(link)
+
+
+async def test_a_child_that_takes_no_more_input_is_over_before_it_ends() -> None:
+    async with linked(sys.executable, "-c", "import os, time; os.close(0); time.sleep(600)") as link:
+        assert not link.is_over
+
+        async def is_refused() -> bool:
+            try:
+                await link.outgoing.send(SessionMessage(STOP))
+            except anyio.ClosedResourceError:
+                return True
+            return False
+
+        await eventually(is_refused)
+        assert link.is_over
+        await check_not_sent(link)
 
 
 async def test_messages_come_whole_however_they_are_cut() -> None:

@@ -2,10 +2,11 @@
 
 import asyncio
 import hmac
+import socket
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, final
+from typing import Any, cast, final
 
 import grpc
 import grpc.aio
@@ -54,7 +55,7 @@ class _Question:
     provider: str = ""
     began: float = field(default_factory=boottime)
 
-    def log(self) -> None:
+    def log(self, _context: object) -> None:
         log.info(
             "generated",
             session_id=self.request.session_id[:_LOGGED_LENGTH],
@@ -85,16 +86,15 @@ class Servicer:
         if not self._is_admitted(context):
             await context.abort(grpc.StatusCode.UNAUTHENTICATED, "the LLM service asks for a token")
         question = _Question(request=request)
-        try:
-            async with asyncio.TaskGroup() as group:
-                lane: Lane = asyncio.Queue(_WAITING)
-                group.create_task(self._ask(question, lane), name="provider")
-                # A caller that goes away cancels this task, and with the group whoever listens to the provider.
-                while not question.is_over:
-                    for response in await _next_responses(question, lane):
-                        await context.write(response)
-        finally:
-            question.log()
+        # Written once the caller has its answer: nobody should wait for a log. The stubs take no function here.
+        context.add_done_callback(cast("Any", question.log))
+        async with asyncio.TaskGroup() as group:
+            lane: Lane = asyncio.Queue(_WAITING)
+            group.create_task(self._ask(question, lane), name="provider")
+            # A caller that goes away cancels this task, and with the group whoever listens to the provider.
+            while not question.is_over:
+                for response in await _next_responses(question, lane):
+                    await context.write(response)
 
     def _is_admitted(self, context: Context) -> bool:
         if self._expected is None:
@@ -245,4 +245,15 @@ def _bind(server: grpc.aio.Server, address: str, credentials: grpc.ServerCredent
             return server.add_insecure_port(address)
         return server.add_secure_port(address, credentials)
     except RuntimeError as error:
-        raise OSError(f"cannot listen on {address}: {error}") from error
+        raise OSError(f"cannot listen on {address}: {_find_reason(address)}") from error
+
+
+def _find_reason(address: str) -> str:
+    """The kernel says why; gRPC only that it could not."""
+    host, _, port = address.rpartition(":")
+    family = socket.AF_INET6 if host.startswith("[") else socket.AF_INET
+    try:
+        with socket.create_server((host.strip("[]"), int(port)), family=family):
+            return "gRPC refused to"
+    except OSError as error:
+        return (error.strerror or str(error)).partition(" (")[0]

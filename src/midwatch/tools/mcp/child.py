@@ -9,7 +9,7 @@ from contextlib import suppress
 from subprocess import DEVNULL, PIPE
 from typing import cast
 
-from midwatch.kit.process import die_with_parent
+from midwatch.kit.process import die_with_parent, hold_descendants, kill_held
 from midwatch.kit.users import User
 from midwatch.tools.mcp.messages import MAX_MESSAGE_BYTES, TOO_LARGE
 
@@ -60,14 +60,18 @@ class Child(asyncio.SubprocessProtocol):
 
     async def stop(self) -> None:
         """Asks politely, then less so. Bounded; a cancellation shortens the wait and never leaves the child alive."""
+        # Those that have left the child's group would not hear what the group is told.
+        started = self._hold_started()
         try:
             self._close_stdin()
             if not await self._exits_within(_GRACE_SECONDS):
                 self._signal_group(signal.SIGTERM)
                 await self._exits_within(_GRACE_SECONDS)
         finally:
+            started += self._hold_started()
             # Sent even when the child went by itself: it reaches whatever the child had started.
             self._signal_group(signal.SIGKILL)
+            kill_held(started)
             try:
                 await self._exits_within(_GRACE_SECONDS)
             finally:
@@ -130,6 +134,10 @@ class Child(asyncio.SubprocessProtocol):
     def _signal_group(self, signum: int) -> None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signum)
+
+    def _hold_started(self) -> list[int]:
+        # The number of one that has ended may be another's by now.
+        return [] if self._exited.is_set() else hold_descendants(self.pid)
 
     async def _exits_within(self, seconds: float) -> bool:
         with suppress(TimeoutError):

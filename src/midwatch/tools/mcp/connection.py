@@ -135,10 +135,10 @@ class Recipe:
         except OSError as error:
             return ToolServerUnavailable(self.server_id, self._describe_failed_start(error))
         except (ConnectionLost, AnswerRefused) as error:
-            return ToolServerUnavailable(self.server_id, str(error))
+            return ToolServerUnavailable(self.server_id, f"{error}{self._as_whom()}")
         # A third party's server and the SDK before it may fail in any way; all of them mean "no server".
         except Exception as error:  # noqa: BLE001
-            reason = f"failed to initialise{self._as_whom()} ({type(error).__name__})"
+            reason = f"failed to initialise{self._as_whom()}: {_describe_failed_greeting(error)}"
             return ToolServerUnavailable(self.server_id, reason)
 
     def _describe_failed_start(self, error: OSError) -> str:
@@ -164,15 +164,23 @@ class Recipe:
                 message_handler=chatter.hear_message,
             )
         )
-        await _greet(session)
         return Connection(
             link=link,
             session=session,
-            tools=await self._list_tools(session),
+            tools=await self._ask_for_tools(link, session),
             on_idle=self.on_news,
             chatter=chatter,
             list_anew=partial(self._list_tools, session),
         )
+
+    async def _ask_for_tools(self, link: Link, session: ClientSession) -> dict[str, ToolDefinition]:
+        try:
+            await _greet(session)
+            return await self._list_tools(session)
+        except MCPError as error:
+            if link.is_over or error.code == CONNECTION_CLOSED:
+                raise ConnectionLost(link.failure or "it ended before it was ready") from error
+            raise
 
     async def _open_link(self, stack: AsyncExitStack) -> Link:
         match self.transport:
@@ -210,6 +218,13 @@ class Recipe:
             if cursor is None:
                 break
         return tools
+
+
+def _describe_failed_greeting(error: Exception) -> str:
+    """Without a word of the server's own."""
+    if isinstance(error, MCPError):
+        return f"it refused (error {error.code})"
+    return f"its answer could not be understood ({type(error).__name__})"
 
 
 async def _greet(session: ClientSession) -> None:

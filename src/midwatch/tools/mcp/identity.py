@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from midwatch.config.mcp import OURSELVES, McpServer, StdioTransport
 from midwatch.domain.errors import ToolServerUnavailable
-from midwatch.kit.users import User, find_nobody, find_user, is_root
+from midwatch.kit.users import User, find_nobody, find_user, is_root, may_become
 
 
 def choose_user(server_id: str, config: McpServer) -> User | None:
@@ -16,7 +16,10 @@ def choose_user(server_id: str, config: McpServer) -> User | None:
     user = find_user(config.run_as)
     if user is None:
         raise ToolServerUnavailable(server_id, f'there is no user "{config.run_as}" (see run_as)')
-    return user
+    if not may_become(user):
+        raise ToolServerUnavailable(server_id, f"only root may start it as user {user.name} (see run_as)")
+    # Whoever is no root may not even say again who they are.
+    return user if is_root() else None
 
 
 def move_in(environment: Mapping[str, str], user: User, *, written: Mapping[str, str]) -> dict[str, str]:

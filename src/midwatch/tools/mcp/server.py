@@ -25,6 +25,10 @@ log = structlog.get_logger()
 INIT_SECONDS = 30.0
 _RECREATE_SECONDS = 10.0
 _JITTER_SECONDS = (0.25, 0.75)
+_REDEFINED = (
+    "The call was not sent: the server has changed what it says of this tool since the tool was listed. "
+    "Read its description again before you call it."
+)
 
 
 @asynccontextmanager
@@ -219,11 +223,15 @@ class McpServerTools:
         connection = await self._connect()
         if isinstance(connection, ToolServerUnavailable):
             return ToolResult(content=f"The call was not sent: {connection}.", error=FailureCode.TRANSPORT_ERROR)
-        tool = cleared.call.name.removeprefix(f"{self._server_id}.")
-        if tool not in connection.tools:
+        if connection.chatter.is_stale:
+            await self._refresh(connection)
+        tool = connection.tools.get(cleared.call.name.removeprefix(f"{self._server_id}."))
+        if tool is None:
             known = [tool.full_name for tool in connection.tools.values()]
             return tool_not_found(cleared.call.name, known=known)
-        return await connection.call(tool, cleared.arguments)
+        if cleared.clearance.is_pinned and tool != cleared.tool:
+            return ToolResult(content=_REDEFINED, error=FailureCode.NOT_DISPATCHED)
+        return await connection.call(tool.name, cleared.arguments)
 
     def _report_loss(self, lost: ConnectionLost, *, clearance: Clearance) -> ToolResult:
         if not lost.sent:

@@ -13,6 +13,7 @@ from mcp_types import JSONRPCRequest
 from midwatch.kit.users import User
 from midwatch.tools.dispatch import check_dispatch
 from midwatch.tools.mcp.child import Child, ChildGone, start_child
+from midwatch.tools.mcp.losses import ConnectionLost
 from midwatch.tools.mcp.messages import encode_message, read_message
 
 log = structlog.get_logger()
@@ -26,7 +27,7 @@ class StdioLink:
         self.is_over = False
         """Nothing more will come in: every waiting call has failed or is about to."""
         self.incoming = _Incoming(child, server_id=server_id, on_over=self._end)
-        self.outgoing = _Outgoing(child)
+        self.outgoing = _Outgoing(child, on_over=self._end)
         self._child = child
         self._on_over = on_over
 
@@ -104,10 +105,12 @@ class _Incoming:
 
 @final
 class _Outgoing:
-    def __init__(self, child: Child) -> None:
+    def __init__(self, child: Child, *, on_over: Callable[[], None]) -> None:
         self._child = child
+        self._on_over = on_over
 
     async def send(self, item: SessionMessage, /) -> None:
+        """Raises ConnectionLost for a request that could not be sent, and whatever the dispatch guard raises."""
         message = item.message
         try:
             if isinstance(message, JSONRPCRequest):
@@ -116,6 +119,10 @@ class _Outgoing:
                 # Never waits: these tell the server to stop, or answer it, and may come from a task being cancelled.
                 self._child.write(encode_message(message) + b"\n")
         except ChildGone:
+            # Whoever reads may not have noticed yet.
+            self._on_over()
+            if isinstance(message, JSONRPCRequest):
+                raise ConnectionLost("it ended", sent=False) from None
             raise anyio.ClosedResourceError from None
 
     async def _send_request(self, request: JSONRPCRequest) -> None:

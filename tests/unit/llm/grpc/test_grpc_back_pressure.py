@@ -6,6 +6,7 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 
 import httpx
+import pytest
 
 from midwatch.config.llm import OpenAiProvider
 from midwatch.domain.messages import UserMessage
@@ -13,6 +14,8 @@ from midwatch.llm.model import ModelRequest
 from tests.fakes.llm_service import serve_models
 from tests.fakes.openai_events import delta_event
 from tests.waiting import eventually
+
+pytestmark = pytest.mark.usefixtures("one_loop")
 
 WHOLE = 96_000_000
 PIECE = delta_event({"content": "x" * 50_000})

@@ -10,6 +10,7 @@ import grpc
 import grpc.aio
 import httpx
 import pytest
+from structlog.testing import capture_logs
 
 from midwatch.config.llm import OpenAiProvider, Provider
 from midwatch.domain.messages import Usage
@@ -18,7 +19,10 @@ from midwatch.llm.scripted import ScriptedCall, ScriptedTurn
 from tests.documents import list_failure_codes
 from tests.fakes.llm_service import serve_models
 from tests.fakes.protocols import CHAT, CLAUDE, GOOGLE, Spoken
-from tests.fakes.provider_server import Answer, ProviderServer, Status, Stream, serve_dialect
+from tests.fakes.provider_server import Answer, ProviderServer, Status, Stream, in_order, serve_dialect
+from tests.waiting import eventually
+
+pytestmark = pytest.mark.usefixtures("one_loop")
 
 T = TypeVar("T")
 PATH = "/llm.v1.LLMService/Generate"
@@ -75,7 +79,7 @@ async def open_desk(
 ) -> AsyncGenerator[Desk]:
     async with (
         serve_dialect(answer, dialect=spoken.dialect) as server,
-        httpx.AsyncClient() as http,
+        httpx.AsyncClient(timeout=None) as http,  # a silence must not end what a caller should
         serve_models(
             http,
             *([spoken.address(server)] if allow else []),
@@ -242,6 +246,31 @@ async def test_an_unknown_method_is_said_to_be_unknown() -> None:
             async for _ in stub(b""):
                 pass
     assert refused.value.code() is grpc.StatusCode.UNIMPLEMENTED
+
+
+async def test_every_question_is_logged_once_with_how_it_went_and_without_a_word_of_it() -> None:
+    refused = Status(status=401, body=b'{"error": {"message": "no"}}')
+    endless = Stream([*CHAT.dialect.list_events(ENDING, 0)[:2], asyncio.Event()])
+    with capture_logs() as logs:
+        async with open_desk(CHAT, in_order([ENDING, refused, endless])) as desk:
+            await desk.generate(desk.ask())
+            await desk.generate(desk.ask())
+            stub: Stub[pb.GenerateRequest] = desk.channel.unary_stream(
+                PATH,
+                request_serializer=pb.GenerateRequest.SerializeToString,
+                response_deserializer=pb.GenerateResponse.FromString,
+            )
+            call = stub(desk.ask())
+            async with asyncio.timeout(10):
+                await anext(aiter(call))
+                call.cancel()
+                await eventually(lambda: len(logs) == 3)
+    assert [entry["event"] for entry in logs] == ["generated"] * 3
+    assert [entry["code"] for entry in logs] == ["ok", "credentials", "cancelled"]
+    assert {(entry["session_id"], entry["provider"], entry["model"]) for entry in logs} == {
+        ("s-1", "openai", CHAT.model)
+    }
+    assert "so it is" not in str(logs)
 
 
 async def test_a_caller_that_leaves_closes_the_connection_to_the_provider() -> None:

@@ -1,63 +1,31 @@
 """Models behind the LLM service: the same chunks, the same failures and the same manners as in this process."""
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any, cast
 
 import httpx
 import pytest
 
 from midwatch.config.llm import OpenAiProvider
-from midwatch.domain.messages import AssistantMessage, Message, ToolMessage, Usage, UserMessage
-from midwatch.domain.tools import ToolDefinition
-from midwatch.llm.gateway import Gateway, Remote
+from midwatch.domain.messages import AssistantMessage, ToolMessage, Usage, UserMessage
 from midwatch.llm.grpc import messages as wire
 from midwatch.llm.grpc.client import connect
-from midwatch.llm.model import CallChunk, Model, ModelRequest, Sent, StateChunk, TextChunk, ThinkingChunk, UsageChunk
+from midwatch.llm.model import CallChunk, ModelRequest, Sent, StateChunk, TextChunk, ThinkingChunk, UsageChunk
 from midwatch.llm.scripted import ScriptedCall, ScriptedTurn
 from tests.documents import list_failure_codes
 from tests.fakes.llm_service import NO_WAITS, serve_models
-from tests.fakes.protocols import ALL, CHAT, CLAUDE, GOOGLE, KEY_VARIABLE, OPENAI_ADDRESS, Detour, Spoken
-from tests.fakes.provider_server import Answer, Body, ProviderServer, Reply, Stream, serve_dialect
+from tests.fakes.protocols import CHAT, CLAUDE, Detour, Spoken
+from tests.fakes.provider_server import Body, Reply, Stream, serve_dialect
 from tests.fakes.troubles import HELLO, SECRET, TROUBLES, Trouble
 from tests.unit.llm.asking import ask_once
 from tests.unit.llm.conversations import make_call
+from tests.unit.llm.grpc.both import make_request, over_both, set_up, spoken_by_all
 
-TOOL = ToolDefinition(server="deck", name="echo", description="Says it again", schema={"type": "object"})
+pytestmark = pytest.mark.usefixtures("one_loop")
+
 USAGE = Usage(input_tokens=7, output_tokens=5, thinking_tokens=2)
-READ_TIMEOUT = 0.2
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
-    """A provider, and a way to it."""
-
-    server: ProviderServer
-    model: Model
-
-
-@asynccontextmanager
-async def set_up(spoken: Spoken, transport: str, answer: Answer) -> AsyncGenerator[Setting]:
-    environ = {KEY_VARIABLE: SECRET}
-    async with AsyncExitStack() as stack:
-        server = await stack.enter_async_context(serve_dialect(answer, dialect=spoken.dialect))
-        timeout = httpx.Timeout(10, read=READ_TIMEOUT)
-        http = await stack.enter_async_context(httpx.AsyncClient(transport=Detour(server.base_url), timeout=timeout))
-        opener: Remote = Gateway(http=http, environ=environ, folder=Path(), backoff=NO_WAITS)
-        if transport == "grpc":
-            service = serve_models(http, spoken.address(server), OPENAI_ADDRESS, environ=environ)
-            opener = (await stack.enter_async_context(service)).client
-        yield Setting(server=server, model=opener.open("main", spoken.entry(spoken.address(server))))
-
-
-over_both = pytest.mark.parametrize("transport", ["here", "grpc"])
-spoken_by_all = pytest.mark.parametrize("spoken", ALL, ids=lambda spoken: spoken.name)
-
-
-def make_request(*messages: Message) -> ModelRequest:
-    return ModelRequest(messages=messages or (UserMessage(text="go"),), tools=(TOOL,), agent="A")
 
 
 @over_both
@@ -106,7 +74,7 @@ async def test_the_provider_is_sent_the_same_over_both(spoken: Spoken) -> None:
 
 
 @over_both
-@pytest.mark.parametrize("spoken", [CHAT, CLAUDE, GOOGLE], ids=lambda spoken: spoken.name)
+@spoken_by_all
 @pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: trouble.name)
 async def test_a_trouble_ends_in_its_code(spoken: Spoken, trouble: Trouble, transport: str) -> None:
     async with set_up(spoken, transport, lambda _: trouble.reply(spoken)) as setting:
@@ -123,7 +91,7 @@ async def test_a_trouble_ends_in_its_code(spoken: Spoken, trouble: Trouble, tran
 @over_both
 async def test_who_stops_listening_closes_the_connection_to_the_provider(transport: str) -> None:
     endless = Stream([*CHAT.dialect.list_events(HELLO, 0)[:2], asyncio.Event()])
-    async with set_up(CHAT, transport, lambda _: endless) as setting:
+    async with set_up(CHAT, transport, lambda _: endless, patience=None) as setting:
         async with asyncio.timeout(10), aclosing(setting.model.stream(make_request())) as chunks:
             assert await anext(chunks) == TextChunk(text="hello")
             assert not setting.server.disconnected.is_set()
@@ -133,7 +101,7 @@ async def test_who_stops_listening_closes_the_connection_to_the_provider(transpo
 
 @over_both
 async def test_a_cancelled_question_closes_the_connection_to_the_provider(transport: str) -> None:
-    async with set_up(CHAT, transport, lambda _: Stream([asyncio.Event()])) as setting:
+    async with set_up(CHAT, transport, lambda _: Stream([asyncio.Event()]), patience=None) as setting:
 
         async def ask() -> None:
             await ask_once(setting.model, make_request())
@@ -143,6 +111,28 @@ async def test_a_cancelled_question_closes_the_connection_to_the_provider(transp
             await setting.server.asked.wait()
             asking.cancel()
             await setting.server.disconnected.wait()
+
+
+async def test_who_stops_listening_hangs_up_and_leaves_it_to_no_garbage_collector() -> None:
+    endless = Stream([*CHAT.dialect.list_events(HELLO, 0)[:2], asyncio.Event()])
+    kept: list[object] = []
+    async with (
+        serve_dialect(lambda _: endless, dialect=CHAT.dialect) as server,
+        httpx.AsyncClient(timeout=None) as http,  # a silence must not end it
+        serve_models(http, server.base_url, environ={}) as service,
+    ):
+
+        def generate(*request: Any, **options: Any) -> object:
+            """A call that somebody else still knows is not hung up by being forgotten."""
+            kept.append(service.client.generate(*request, **options))
+            return kept[-1]
+
+        client = replace(service.client, generate=cast("Any", generate))
+        model = client.open("main", OpenAiProvider(type="openai", model="m", base_url=server.base_url))
+        async with asyncio.timeout(10), aclosing(model.stream(make_request())) as chunks:
+            assert await anext(chunks) == TextChunk(text="hello")
+        async with asyncio.timeout(10):
+            await server.disconnected.wait()
 
 
 async def test_what_is_sent_is_noted() -> None:
@@ -200,7 +190,7 @@ async def test_a_conversation_beyond_the_limit_is_not_sent() -> None:
 async def test_the_deadline_is_kept() -> None:
     async with (
         serve_dialect(lambda _: Stream([asyncio.Event()]), dialect=CHAT.dialect) as server,
-        httpx.AsyncClient() as http,
+        httpx.AsyncClient(timeout=None) as http,  # a silence must not end it
         serve_models(http, server.base_url, environ={}) as service,
         connect(service.address, environ={}, backoff=(), deadline=0.3) as hasty,
     ):
