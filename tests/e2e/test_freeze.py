@@ -48,7 +48,11 @@ async def test_frozen_during_a_model_call_the_old_owner_stops_and_commits_nothin
         assert len(scene.effects("restart")) == 1
         assert len(scene.effects("lookup")) == 1
         await scene.check_dispatches(session_id)
-        rows = await scene.fetch("SELECT count(*) AS n FROM messages WHERE session_id = $1", session_id)
+        rows = await scene.fetch(
+            "SELECT count(*) AS n FROM messages JOIN stages USING (stage_id) "
+            "WHERE messages.session_id = $1 AND stage_type = 'investigation'",
+            session_id,
+        )
         assert rows[0]["n"] == 2 + 3 + 2, "two to open, three of the model, two of tools"
         assert owner.process.returncode is None
         await other.kill()
