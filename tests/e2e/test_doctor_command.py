@@ -111,14 +111,15 @@ async def test_tools_that_nobody_vouches_for_come_with_a_block_that_settles_them
     write_config(tmp_path, {"sdk": server})
     result = examine(tmp_path, DATABASE_URL=dsn)
     assert result.returncode == 0
-    assert "! server sdk 4 tools (4 write); nobody vouches for 4, so they count as writes" in told(result)
+    assert "! server sdk 6 tools (6 write); nobody vouches for 6, so they count as writes" in told(result)
     assert "echo write unknown" in told(result)
     block = result.stdout.partition("If what their server says is true:\n\n")[2].partition("\n\nNext:")[0]
     assert "read: [no*, echo, weather]  # the server says that they only read: echo, weather" in block
-    assert "write: [picture, stumble]  # the server says nothing of them: picture, stumble" in block
+    unsaid = "picture, stumble, labour, grow"
+    assert f"write: [{unsaid}]  # the server says nothing of them: {unsaid}" in block
     write_config(tmp_path, {"sdk": server | yaml.safe_load(block)["mcp_servers"]["sdk"]})
     settled = examine(tmp_path, DATABASE_URL=dsn)
-    assert "✓ server sdk 4 tools (2 read, 2 write)" in told(settled)
+    assert "✓ server sdk 6 tools (2 read, 4 write)" in told(settled)
     assert "kinds:" not in settled.stdout
 
 
