@@ -158,8 +158,8 @@ REQUIREMENTS: Mapping[str, str] = {
     "shell:secrets": "Secrets are known however their paths are spelt; so are environments and metadata.",
     "shell:egress": "A verdict names the machines a command reaches and the places it enters.",
     "shell:risk": "Risk is that of the worst part.",
-    "shell:seed-allow": "What the published design allows is allowed.",
-    "shell:seed-block": "What the published design blocks is blocked.",
+    "shell:allowed-examples": "What is known to be harmless is allowed.",
+    "shell:blocked-examples": "What is known to be harmful or endless is blocked.",
     "shell:metamorphic": "No change of quoting, blanks, wrappers or order turns a write into a read.",
 }
 

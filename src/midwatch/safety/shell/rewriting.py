@@ -1,4 +1,4 @@
-"""Makes an endless command end: the seed's templates, applied to the words of the tree and not to the text."""
+"""Makes an endless command end: known templates, applied to the words of the tree and not to the text."""
 
 import shlex
 from collections.abc import Sequence

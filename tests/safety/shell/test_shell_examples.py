@@ -83,14 +83,14 @@ HIGH = [
 MEDIUM = ["mv a b", "cp a b", "touch f", "mkdir d", "sed -i s/a/b/ f", "tar -xf f", "unzip f", "curl -X POST http://h"]
 
 
-@requirement("shell:seed-allow")
+@requirement("shell:allowed-examples")
 @pytest.mark.parametrize("command", ALLOWED)
 def test_what_the_design_allows_is_read_and_ends(command: str) -> None:
     verdict = classify(command)
     assert (verdict.kind, verdict.bounded, verdict.risk) == ("read", True, Risk.READ_ONLY), verdict.rule
 
 
-@requirement("shell:seed-block", "shell:bounds")
+@requirement("shell:blocked-examples", "shell:bounds")
 @pytest.mark.parametrize(("command", "category"), ENDLESS)
 def test_what_the_design_blocks_has_its_category(command: str, category: Category) -> None:
     assert classify(command).endless is category
