@@ -275,6 +275,24 @@ def test_each_stage_ends_with_its_analysis() -> None:
     ]
 
 
+def test_a_summary_stands_under_its_name_and_what_it_sums_up_once_below_it() -> None:
+    names = (("look", "investigation"), ("Executive Summary", "exec_summary"))
+    stages = [
+        {"id": f"s{n}", "stage_name": name, "stage_index": n, "stage_type": kind, "executions": [execution()]}
+        for n, (name, kind) in enumerate(names, start=1)
+    ]
+    whole = session(total_stages=2, stages=stages)
+    summing_up = tell(
+        "stage.status", status="started", stage_id="s2", stage_name=names[1][0], stage_index=2, stage_type=names[1][1]
+    )
+    items = [Seen(whole), started(1, "look"), *analysis(), summing_up, *analysis("In short: wet."), Ended(whole)]
+    shown = show(items)
+    assert shown.count("In short: wet.") == 1
+    assert ANALYSIS.splitlines()[0].strip("# ") in shown.partition("analysis ─")[2]
+    steps = [line.strip("─ ") for line in shown.splitlines() if line][3:7]
+    assert steps == ["look · stage 1 of 2", "Executive Summary · stage 2 of 2", "In short: wet.", "analysis"]
+
+
 def test_what_was_read_again_stands_under_its_stage() -> None:
     entry = closed("t1", "llm_thinking", "Hm.", stage_id="s1")
     items = [Seen(session()), entry, Ended(session())]

@@ -22,7 +22,7 @@ from midwatch.cli.live.lines import (
 from midwatch.cli.live.screen import Screen
 from midwatch.cli.live.wrap import Wrapping
 from midwatch.cli.terminal import clean
-from midwatch.domain.session import SessionStatus
+from midwatch.domain.session import SessionStatus, StageType
 from midwatch.domain.timeline import EventType, TimelineStatus, TimelineType
 
 _THINKING = "dim italic"
@@ -108,6 +108,10 @@ class Transcript:
     def _begin_stage(self, stage_id: object, stage: Mapping[str, Any]) -> None:
         if stage_id not in self._begun:
             self._begun.add(str(stage_id))
+            if stage.get("stage_type") == StageType.EXEC_SUMMARY:
+                # What it sums up is shown last of all, once.
+                self._release(self._analysis)
+                self._analysis = None
             self._due.append((str(stage.get("stage_name")), str(stage.get("stage_index"))))
             if self._models:
                 self._separate()
@@ -304,7 +308,9 @@ class Transcript:
         self._separate()
         self._drop_streams()
         final = session.get("final_analysis")
-        self._release(final or self._analysis)
+        self._release(self._analysis or final)
+        if self._analysis != final:
+            self._show_analysis()
         if final:
             self._show_separator("analysis")
             self.screen.show("", Markdown(clean(final), hyperlinks=False))
