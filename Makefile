@@ -8,7 +8,7 @@ PROTO := src/midwatch/llm/grpc/proto/llm/v1/llm.proto
 RUN_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install run format check test bench picture lock clean
+.PHONY: help install run format check test mutate bench picture lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ check: install ## Format, lint, types and import contracts: what CI runs
 
 test: install ## All tests: unit, database, API, safety and process tests
 	$(BIN)/python -m pytest
+
+mutate: install ## Change the safety code a little, many times over, and see that a test notices (15 minutes)
+	$(BIN)/python scripts/mutate.py $(MUTATE_ARGS)
 
 bench: install ## Benchmarks, as ratios against a floor measured in the same run
 	$(BIN)/python -m benchmarks

@@ -17,7 +17,7 @@ def check_heredoc(reader: WordReader, node: Node, *, visit: Callable[[Node], Non
     """Raises Beyond unless its end is where the tree says and its expansions are ones we know."""
     parts = {child.type: child for child in node.children}
     if odd := parts.keys() - _PARTS:
-        raise Beyond("heredoc:unusual", min(odd))
+        raise Beyond("heredoc:unusual", " ".join(sorted(odd)))
     start, body, end = parts.get("heredoc_start"), parts.get("heredoc_body"), parts.get("heredoc_end")
     if start is None or end is None or len(parts) != node.child_count:
         raise Beyond("heredoc:unusual", reader.text_of(node))

@@ -295,7 +295,7 @@ class Walk:
         for child in node.children:
             if child.is_named:
                 self.visit(child)
-            elif child.type not in {"while", "until", ";", "\n", "&"}:
+            elif child.type not in {"while", "until", ";", "&"}:
                 raise Beyond("parse:unknown-construct", child.type)
         condition = node.child_by_field_name("condition")
         if condition is None or not _READ_LOOP.match(self.source, condition.start_byte):
