@@ -35,7 +35,7 @@ async def test_killed_while_a_change_is_summed_up_the_next_owner_sums_it_up_agai
             await owner.kill()
             assert await scene.ended(session_id) is SessionStatus.COMPLETED
             await feed.check_whole()
-            feed.check_streams_closed()
+            feed.check_streams_closed(transient=False)
         assert before["state"] == "finished"
         assert len(scene.effects("restart")) == 1
         assert len(summed_up) == 2
