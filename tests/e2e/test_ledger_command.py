@@ -22,7 +22,7 @@ from midwatch.store.driver import Row
 from midwatch.store.engine import Store
 from tests.commands import run_midwatch
 from tests.fakes.mcp_process import FAKE_SERVER
-from tests.fakes.openai_server import OpenAIServer, by_turn, serve
+from tests.fakes.openai_server import SUMMARY, OpenAIServer, by_turn, serve
 from tests.replicas import open_fleet
 
 ALERT = "The bilge pump runs hot.\n"
@@ -142,7 +142,8 @@ async def test_an_agent_that_works_in_two_stages_is_played_again_in_both(
     replay = write_config(tmp_path / "replay", {"type": "scripted", "script": str(script)}, stages=stages)
     played = await investigate("--config-dir", replay, dsn=dsn)
     timeline = await read_timeline(store, recorded)
-    assert [entry[3] for entry in timeline if entry[0] == "final_analysis"] == [TURNS[-1].text, "Still dry."]
+    concluded = [entry[3] for entry in timeline if entry[0] == "final_analysis"]
+    assert concluded == [TURNS[-1].text, "Still dry.", SUMMARY.text]
     assert await read_timeline(store, played) == timeline
 
 
