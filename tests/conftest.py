@@ -6,11 +6,16 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from midwatch.store.embedded import EmbeddedPostgres, open_embedded_postgres
 from midwatch.store.engine import Store, open_store
 from midwatch.store.migrate import upgrade_schema
 from tests.databases import copy_template, create_database, drop_database
+
+# How long something takes depends on what else the machine does: no test may fail for it.
+settings.register_profile("midwatch", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("midwatch")
 
 
 @pytest.fixture(scope="session")
