@@ -20,7 +20,7 @@ from midwatch.investigation.case import Case
 from midwatch.investigation.execution import run_execution
 from midwatch.investigation.held import Course, HeldSession, run_held
 from midwatch.investigation.means import Means
-from midwatch.investigation.resume import announce_resume, close_cut_streams
+from midwatch.investigation.resume import announce_cut, announce_resume, close_cut_streams
 from midwatch.investigation.stories import fit_stories, measure_room
 from midwatch.store.chats import (
     CHAT_STAGE,
@@ -34,10 +34,9 @@ from midwatch.store.chats import (
 from midwatch.store.driver import Tx
 from midwatch.store.readings import read_session_status
 from midwatch.store.runs import OpenExecution, StoredExecution, StoredRun, list_open_executions, load_run
-from midwatch.store.sessions import OPEN_WORK_ENDS_AS, Ending
+from midwatch.store.sessions import Ending
 from midwatch.store.spending import read_spending
 from midwatch.store.stories import load_deeds, load_stories
-from midwatch.timeline.announce import ExecutionPlace, announce_execution
 from midwatch.timeline.run import RunLog
 from midwatch.tools.workbench import Workbench
 
@@ -212,15 +211,6 @@ async def _finish(held: HeldSession, run: RunLog, ending: Ending) -> None:
     except LeaseLost:
         log.info("run_stopped", reason="LeaseLost")
     else:
-        _announce_cut(run, status, cut)
+        announce_cut(run, SessionStatus(status), cut)
         log.info("question_ended", status=status)
     held.ended = True
-
-
-def _announce_cut(run: RunLog, status: WorkStatus, cut: Sequence[OpenExecution]) -> None:
-    for execution in cut:
-        place = ExecutionPlace(
-            session_id=run.session_id, stage_id=execution.stage_id, execution_id=execution.execution_id
-        )
-        ended_as = OPEN_WORK_ENDS_AS[SessionStatus(status)]
-        announce_execution(run.flusher, place, agent_index=execution.agent_index, status=ended_as)

@@ -1,6 +1,7 @@
 """Going on where another owner stopped: say so, close what it left streaming, and settle what it left in flight."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import asdict
 
 from midwatch.domain.errors import StoreUnavailable
@@ -14,7 +15,9 @@ from midwatch.store.fence import pass_fence
 from midwatch.store.journal import Batch, commit_batch
 from midwatch.store.leases import Claim
 from midwatch.store.results import read_result
-from midwatch.store.runs import OpenCall
+from midwatch.store.runs import OpenCall, OpenExecution
+from midwatch.store.sessions import OPEN_WORK_ENDS_AS
+from midwatch.timeline.announce import ExecutionPlace, announce_execution
 from midwatch.timeline.entries import add_entry, add_streamed
 from midwatch.timeline.flush import LiveStream
 from midwatch.timeline.record import ExecutionRecorder
@@ -55,6 +58,15 @@ def show_cut_as(status: SessionStatus | WorkStatus) -> TimelineStatus:
             return TimelineStatus.TIMED_OUT
         case _:
             return TimelineStatus.INTERRUPTED
+
+
+def announce_cut(run: RunLog, status: SessionStatus, cut: Sequence[OpenExecution]) -> None:
+    """After a run has ended so: watchers hear of the agents that were still at work."""
+    for execution in cut:
+        place = ExecutionPlace(
+            session_id=run.session_id, stage_id=execution.stage_id, execution_id=execution.execution_id
+        )
+        announce_execution(run.flusher, place, agent_index=execution.agent_index, status=OPEN_WORK_ENDS_AS[status])
 
 
 async def close_cut_streams(run: RunLog, status: SessionStatus | WorkStatus) -> None:

@@ -15,13 +15,13 @@ from midwatch.investigation.chain import walk_chain
 from midwatch.investigation.held import Course, HeldSession, run_held
 from midwatch.investigation.means import Means
 from midwatch.investigation.plan import plan_steps
-from midwatch.investigation.resume import announce_resume, close_cut_streams
+from midwatch.investigation.resume import announce_cut, announce_resume, close_cut_streams
 from midwatch.investigation.summary import run_summary
 from midwatch.store.driver import Tx
 from midwatch.store.runs import OpenExecution, list_open_executions, load_run
-from midwatch.store.sessions import OPEN_WORK_ENDS_AS, Ending, finish_session
+from midwatch.store.sessions import Ending, finish_session
 from midwatch.store.spending import Spending, read_spending
-from midwatch.timeline.announce import ExecutionPlace, announce_execution, announce_status
+from midwatch.timeline.announce import announce_status
 from midwatch.timeline.run import RunLog
 
 log = structlog.get_logger()
@@ -94,16 +94,7 @@ async def _finish(held: HeldSession, run: RunLog, ending: Ending) -> None:
     except LeaseLost:
         log.info("run_stopped", reason="LeaseLost")
     else:
-        _announce_end(run, status, cut)
+        announce_cut(run, status, cut)
+        announce_status(run.flusher, run.session_id, status)
         log.info("session_ended", status=status)
     held.ended = True
-
-
-def _announce_end(run: RunLog, status: SessionStatus, cut: Sequence[OpenExecution]) -> None:
-    for execution in cut:
-        place = ExecutionPlace(
-            session_id=run.session_id, stage_id=execution.stage_id, execution_id=execution.execution_id
-        )
-        ended_as = OPEN_WORK_ENDS_AS[status]
-        announce_execution(run.flusher, place, agent_index=execution.agent_index, status=ended_as)
-    announce_status(run.flusher, run.session_id, status)
