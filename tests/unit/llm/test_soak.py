@@ -287,14 +287,16 @@ async def test_nothing_is_left_of_a_thousand_harmed_calls() -> None:
 
 async def soak_and_count(seed: int) -> None:
     process = psutil.Process()
-    tasks, descriptors = asyncio.all_tasks(), process.num_fds()
+    tasks = asyncio.all_tasks()
     async with asyncio.timeout(120):
         ends = await live(seed, range(WARM))
-        blocks = count_blocks()
+        # From here on nothing of an earlier test is left that the collector could close in between.
+        blocks, descriptors = count_blocks(), process.num_fds()
         ends += await live(seed, range(WARM, CALLS))
     assert count_blocks() - blocks < MOST_BLOCKS
     assert asyncio.all_tasks() == tasks
-    assert process.num_fds() == descriptors
+    gc.collect()
+    assert process.num_fds() <= descriptors
     assert ends.total() == CALLS
     assert ends.keys() <= {"answered", "stopped", "cancelled", *list_failure_codes()}
     assert ends.keys() >= {"answered", "stopped", "cancelled", "max_retries", "partial_stream_error", "circuit_open"}

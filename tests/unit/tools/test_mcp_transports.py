@@ -282,7 +282,7 @@ async def test_nothing_is_left_open(running: Running) -> None:
         await tools.call(cleared_read("fake.echo", {"text": "x"}))
     await asyncio.sleep(0)
     assert asyncio.all_tasks() == tasks
-    assert open_sockets() == sockets
+    assert open_sockets() <= sockets
     assert open_files() <= files
     assert list_children() <= processes
     result = await tools.call(cleared_read("fake.echo", {"text": "anyone?"}))
