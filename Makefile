@@ -6,6 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PROTO := src/midwatch/llm/grpc/proto/llm/v1/llm.proto
 RUN_ARGS ?=
+PROCESSES ?= 3
 
 .DEFAULT_GOAL := help
 .PHONY: help install run format check test mutate bench picture lock clean
@@ -36,7 +37,7 @@ check: install ## Format, lint, types and import contracts: what CI runs
 	$(BIN)/lint-imports
 
 test: install ## All tests: unit, database, API, safety and process tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist worksteal
 
 mutate: install ## Change the safety code a little, many times over, and see that a test notices (15 minutes)
 	$(BIN)/python scripts/mutate.py $(MUTATE_ARGS)

@@ -127,7 +127,7 @@ async def expect_pong(watcher: Watcher) -> None:
         ("session:", "no such channel"),
         ("session:x", "no such channel"),
         ("sessions:x", "no such channel"),
-        (f"session:{new_id()}", "no such session"),
+        pytest.param(f"session:{new_id()}", "no such session", id="a session that is not there"),
         (f"session:{UUID(int=0)}", "no such session"),
     ],
 )

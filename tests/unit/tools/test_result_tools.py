@@ -107,7 +107,7 @@ async def test_what_is_left_of_an_old_result_is_called_that() -> None:
     assert "90 characters; it was kept whole for 7 days, and this is what is left of it]" in result.content
 
 
-@pytest.mark.parametrize("name", ["rffffffff", "R-1", "", "r123", str(new_id())])
+@pytest.mark.parametrize("name", ["rffffffff", "R-1", "", "r123", pytest.param(str(new_id()), id="an id")])
 async def test_a_result_that_is_not_there_is_answered_with_those_that_are(name: str) -> None:
     result = await opener(FakeShelf(stored("abc"))).call(ask("slice", result=name))
     assert result.error == "TOOL_ERROR"
