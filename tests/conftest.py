@@ -1,5 +1,6 @@
 """What every test shares: the asyncio backend, and a real PostgreSQL with a migrated database for each test."""
 
+import os
 import shutil
 import tempfile
 from collections.abc import AsyncGenerator
@@ -12,6 +13,9 @@ from midwatch.store.embedded import EmbeddedPostgres, open_embedded_postgres
 from midwatch.store.engine import Store, open_store
 from midwatch.store.migrate import upgrade_schema
 from tests.databases import copy_template, create_database, drop_database
+
+# The children that tests start must not try to go on with gRPC's threads.
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 # How long something takes depends on what else the machine does: no test may fail for it.
 settings.register_profile("midwatch", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -31,6 +31,8 @@ def fake_server(*options: str, **more: Any) -> Shape:
 
 
 def write_config(folder: Path, servers: Shape, *, base_url: str = NOWHERE) -> None:
+    for server in servers.values():
+        server["transport"]["env"] = {"SAILS_WITH": str(folder)}
     provider = {"type": "openai", "model": "fake", "base_url": base_url, "api_key_env": "MODEL_KEY"}
     main = {
         "defaults": {"llm_provider": "fake", "alert_type": "deck"},
@@ -63,8 +65,9 @@ def reads_only(server: str, lines: list[str]) -> bool:
     return any(re.fullmatch(rf"✓ server {server} (\d+) tools \(\1 read\)", line) for line in lines)
 
 
-def survivors(word: str) -> list[psutil.Process]:
-    return [process for process in psutil.process_iter(["cmdline"]) if word in str(process.info["cmdline"])]
+def survivors(folder: Path) -> list[psutil.Process]:
+    """Servers of this folder's configuration that are still there."""
+    return [server for server in psutil.process_iter(["environ"]) if str(folder) in str(server.info["environ"])]
 
 
 @pytest.fixture
@@ -98,7 +101,7 @@ async def test_a_sound_configuration_leads_to_serve(folder: Path, dsn: str) -> N
     assert "restart read operator:read:*" in lines
     assert lines[-1] == f"Next: midwatch serve --config-dir {folder}"
     assert str(urlsplit(dsn).password) not in result.stdout
-    assert survivors(str(FAKE_SERVER)) == []
+    assert survivors(folder) == []
 
 
 async def test_tools_that_nobody_vouches_for_come_with_a_block_that_settles_them(tmp_path: Path, dsn: str) -> None:
@@ -152,7 +155,7 @@ async def test_a_server_that_does_not_come_up_is_named_beside_those_that_do(tmp_
     assert "✗ server mute not ready after 2 s" in told(result)
     assert reads_only("deck", told(result))
     assert told(result)[-1] == f"Next: midwatch doctor --config-dir {tmp_path}"
-    assert survivors(str(FAKE_SERVER)) == []
+    assert survivors(tmp_path) == []
 
 
 WAITS_FOR_ANOTHER = """

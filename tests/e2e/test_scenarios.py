@@ -159,7 +159,9 @@ async def test_a_session_cancelled_in_the_middle_of_a_parallel_stage_takes_both_
         assert (await cancel(second, session_id)).status_code == 409
         await eventually(first.is_idle_and_healthy)
         await eventually(second.is_idle_and_healthy)
-    assert [answer.status_code for answer in answers] == [200, 200]
+    # The second comes while the session is being cancelled, or when it already was.
+    assert answers[0].status_code == 200
+    assert answers[1].status_code in (200, 409)
     assert statuses(session["stages"]) == {"look": "cancelled"}
     assert [each["status"] for each in session["stages"][0]["executions"]] == ["cancelled", "cancelled"]
     assert (session["status"], session["error_message"]) == ("cancelled", "cancelled by a person")
