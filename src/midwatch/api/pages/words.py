@@ -1,5 +1,6 @@
 """Values as people read them. Pure."""
 
+import json
 import re
 from datetime import datetime
 
@@ -8,6 +9,8 @@ from midwatch.domain.timeline import TimelineType
 _LONGEST_LINE = 160
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 _TELLING = re.compile(r"\w")
+_FIELD = re.compile(r'"(\w+)"\s*:\s*"((?:[^"\\]|\\.)*)"')
+_TITLE_FIELDS = ("summary", "title", "message", "description", "alertname", "text", "name")
 _TITLES: dict[str, str] = {
     TimelineType.LLM_THINKING: "Thinking",
     TimelineType.LLM_RESPONSE: "Model",
@@ -19,9 +22,24 @@ _TITLES: dict[str, str] = {
 
 
 def first_line(text: str) -> str:
-    """The first that says anything: a brace alone, as JSON begins, does not."""
-    line = next((line.strip() for line in text.splitlines() if _TELLING.search(line)), "(empty)")
+    """The first that says anything: of JSON, which may be cut off, the field that was written for people."""
+    line = _find_title(text) or next((line.strip() for line in text.splitlines() if _TELLING.search(line)), "(empty)")
     return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…"
+
+
+def _find_title(text: str) -> str | None:
+    if not text.lstrip().startswith(("{", "[")):
+        return None
+    fields = {name.lower(): value for name, value in reversed(_FIELD.findall(text))}
+    value = next((fields[name] for name in _TITLE_FIELDS if fields.get(name, "").strip()), None)
+    return None if value is None else " ".join(_unescape(value).split())
+
+
+def _unescape(value: str) -> str:
+    try:
+        return json.loads(f'"{value}"', strict=False)
+    except ValueError:
+        return value
 
 
 def say_age(moment: datetime, now: datetime) -> str:
