@@ -1,0 +1,295 @@
+"""What is done about a claim: what stands in its place, what is only marked, and by what it is judged."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from midwatch.domain.tools import ToolKind
+from midwatch.safety.claims.deeds import Deed
+from midwatch.safety.claims.findings import Finding, FindingKind, Inspection
+from midwatch.safety.claims.inspection import inspect
+from midwatch.safety.machine import Outcome
+from tests.safety.requirements import requirement
+
+
+def look_at(text: str, *deeds: Deed, evidence: Sequence[str] = ()) -> Inspection:
+    return inspect(text, deeds=deeds, evidence=evidence)
+
+
+def restart(service: str = "nginx", *, host: str = "web-1", outcome: Outcome = Outcome.SUCCEEDED) -> Deed:
+    return Deed(
+        tool="ops.restart_service",
+        kind=ToolKind.WRITE,
+        outcome=outcome,
+        arguments={"service": service, "host": host},
+        targets=(f"service:{host}:{service}",),
+    )
+
+
+def only(inspection: Inspection) -> Finding:
+    (finding,) = inspection.findings
+    return finding
+
+
+def test_a_reply_without_claims_is_left_as_it_is() -> None:
+    text = "## Cause\n\nThe pods run out of memory.\n\n- Restart the deployment once it is approved.\n"
+    inspection = look_at(text)
+    assert inspection.safe_text == text
+    assert inspection.findings == ()
+    assert not inspection.has_phantom
+
+
+@requirement("claims:on-record")
+def test_a_false_claim_is_replaced_and_the_rest_stays() -> None:
+    inspection = look_at("The pod hung. I restarted **nginx** on web-1. Please watch it.")
+    assert inspection.safe_text == (
+        "The pod hung. [Withheld: the reply claimed “I restarted nginx on web-1.” No such action is on record: "
+        "no change was made.] Please watch it."
+    )
+    assert inspection.has_phantom
+
+
+def test_a_finding_tells_where_what_and_why() -> None:
+    text = "Summary.\n\n- I restarted the `nginx` service.\n"
+    finding = only(look_at(text))
+    assert text[finding.start : finding.end] == finding.sentence == "I restarted the `nginx` service."
+    assert (finding.kind, finding.action, finding.target) == (FindingKind.ACTION, "restart", "the `nginx` service")
+    assert finding.reason == "no change was made"
+
+
+def test_the_bullet_of_an_item_stays_before_what_is_put_in_its_place() -> None:
+    assert look_at("1. Restarted nginx\n2. Waited").safe_text.startswith("1. [Withheld: ")
+
+
+@requirement("claims:only-success")
+@pytest.mark.parametrize(
+    ("outcome", "reason"),
+    [
+        (Outcome.NOT_SENT, "the call was turned down and never sent (ops.restart_service)"),
+        (Outcome.FAILED, "the call failed (ops.restart_service)"),
+        (Outcome.UNKNOWN, "the outcome of the call is unknown (ops.restart_service)"),
+    ],
+)
+def test_only_an_action_that_succeeded_may_be_told_as_done(outcome: Outcome, reason: str) -> None:
+    assert only(look_at("I restarted nginx.", restart(outcome=outcome))).reason == reason
+    assert not look_at("I restarted nginx, but the call was refused.", restart(outcome=outcome)).has_phantom
+
+
+def test_a_second_try_that_succeeded_counts() -> None:
+    assert not look_at("I restarted nginx.", restart(outcome=Outcome.FAILED), restart()).has_phantom
+
+
+@requirement("claims:on-record")
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("I restarted redis.", "what was changed is another target"),
+        ("I restarted nginx on web-2.", "what was changed is another target"),
+        ("I restarted nginx and redis.", "what was changed is another target"),
+        ("I rolled back nginx.", "what was done is another action"),
+        ("I rebooted the host.", "what was changed is another target"),
+    ],
+)
+def test_a_deed_vouches_for_its_own_target_and_action_alone(text: str, reason: str) -> None:
+    assert only(look_at(text, restart())).reason == reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I restarted nginx.",
+        "I bounced the nginx service on web-1.example.com.",
+        "The web server has been restarted.",
+        "I restarted it, and latency is fine again.",
+        "I fixed the problem.",
+        "I ran `systemctl restart nginx`.",
+    ],
+)
+def test_other_words_for_a_deed_are_fine(text: str) -> None:
+    assert not look_at(text, restart(), evidence=["latency is fine"]).has_phantom
+
+
+def test_a_deed_that_only_reads_vouches_for_nothing() -> None:
+    deed = Deed(tool="ops.restart_history", kind=ToolKind.READ, outcome=Outcome.SUCCEEDED, arguments={"of": "nginx"})
+    assert look_at("I restarted nginx.", deed).has_phantom
+
+
+def test_a_number_that_was_not_asked_for_is_another_deed() -> None:
+    arguments = {"name": "api", "replicas": 5}
+    deed = Deed(tool="k8s.scale", kind=ToolKind.WRITE, outcome=Outcome.SUCCEEDED, arguments=arguments)
+    assert not look_at("I scaled api to 5 replicas.", deed).has_phantom
+    assert look_at("I scaled api to 8 replicas.", deed).has_phantom
+
+
+@requirement("claims:reports")
+@pytest.mark.parametrize(
+    ("text", "evidence"),
+    [
+        ("nginx was restarted at 03:05.", "03:05 systemd: restarted nginx.service"),
+        ("The container was killed.", '{"reason": "OOMKilled", "container": "app"}'),
+        ("checkout-api v2.14.0 has been deployed.", "deploy-bot deployed checkout-api v2.14.0"),
+    ],
+)
+def test_evidence_makes_it_a_report(text: str, evidence: str) -> None:
+    assert look_at(text).has_phantom
+    assert not look_at(text, evidence=[evidence]).has_phantom
+
+
+@requirement("claims:ours-no-evidence")
+@pytest.mark.parametrize(
+    "evidence",
+    [
+        "Runbook: once nginx has been restarted, check the alert.",
+        "Runbook: restart nginx.",
+        "nginx was not restarted",
+        "redis was restarted",
+        "[Withheld: the reply claimed “nginx was restarted.” No such action is on record: no change was made.]",
+    ],
+)
+def test_plans_denials_and_our_own_words_are_no_evidence(evidence: str) -> None:
+    assert look_at("nginx was restarted.", evidence=[evidence]).has_phantom
+
+
+def test_evidence_about_a_neighbour_is_none() -> None:
+    assert look_at("web-1 was rebooted.", evidence=["03:05 web-12 rebooted"]).has_phantom
+    assert not look_at("web-1 was rebooted.", evidence=["03:05 web-1 rebooted"]).has_phantom
+
+
+@requirement("claims:reports")
+def test_evidence_does_not_excuse_the_first_person() -> None:
+    assert look_at("I restarted nginx.", evidence=["03:05 systemd: restarted nginx.service"]).has_phantom
+
+
+@requirement("claims:marked")
+def test_states_and_figures_are_marked_and_nothing_is_lost() -> None:
+    text = "nginx is healthy again. CPU is at 95%."
+    inspection = look_at(text)
+    assert [finding.kind for finding in inspection.findings] == [FindingKind.STATE, FindingKind.MEASUREMENT]
+    assert not inspection.has_phantom
+    assert inspection.safe_text == (
+        "nginx is healthy again. [Not confirmed by anything that was read.] "
+        "CPU is at 95%. [Not found in anything that was read: 95%.]"
+    )
+
+
+@requirement("claims:ours-no-evidence")
+def test_a_marked_statement_of_an_earlier_analysis_is_no_evidence() -> None:
+    earlier = look_at("nginx is healthy again.").safe_text
+    assert only(look_at("nginx is healthy.", evidence=[earlier])).kind is FindingKind.STATE
+
+
+@pytest.mark.parametrize(
+    ("claimed", "known"),
+    [
+        ("95 %", '"cpu": 0.951'),
+        ("95%", "cpu 95.2"),
+        ("1.5 GiB", '"memory_bytes": 1610612736'),
+        ("1536Mi", "limit 1.5Gi"),
+        ("2.4 s", "p99=2350ms"),
+        ("12,000 messages", "depth 12000"),
+        ("~100 ms", "median 95.5ms"),
+    ],
+)
+def test_figures_are_compared_across_units_and_rounding(claimed: str, known: str) -> None:
+    text = f"The load is {claimed}."
+    assert look_at(text, evidence=["nothing"]).findings
+    assert not look_at(text, evidence=[known]).findings
+
+
+def test_three_that_are_listed_may_be_counted() -> None:
+    assert not look_at("There are 3 pods.", evidence=["pod/a\npod/b\npod/c"]).findings
+    assert look_at("There are 4 pods.", evidence=["pod/a\npod/b\npod/c"]).findings
+
+
+@requirement("claims:imitations")
+def test_a_written_tool_call_is_replaced() -> None:
+    inspection = look_at('Let me look.\n<tool_call>{"name": "pods"}</tool_call>\nAll fine.')
+    assert inspection.has_phantom
+    assert inspection.safe_text == (
+        "Let me look.\n[Withheld: a tool call was written here as text. It was not made.]\nAll fine."
+    )
+
+
+def test_a_tool_call_that_evidence_contains_may_be_quoted() -> None:
+    assert not look_at("The log has `<tool_call>`.", evidence=["line 3: <tool_call>"]).has_phantom
+
+
+@requirement("claims:imitations")
+def test_a_known_tool_used_like_a_function_is_an_imitation() -> None:
+    text = 'ops.restart_service(service="nginx")'
+    assert not look_at(text).has_phantom
+    assert inspect(text, deeds=(), evidence=(), tools=["ops.restart_service"]).has_phantom
+
+
+@requirement("claims:not-plans")
+def test_code_blocks_are_not_read_as_words() -> None:
+    assert not look_at("```\nI restarted nginx.\n```\n~~~\nI deleted the pod.\n~~~").has_phantom
+    assert look_at("```\nls\n```\nI restarted nginx.").has_phantom
+
+
+@requirement("claims:not-plans")
+def test_a_quotation_from_evidence_is_none_of_ours() -> None:
+    assert not look_at("> I restarted nginx.", evidence=["bob: I restarted nginx."]).has_phantom
+    assert look_at("> I restarted nginx.").has_phantom
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "After the check I have\nrestarted nginx on the first of the hosts.",
+        "The deployment was rolled-back.",
+        "I’ve restarted İstanbul-1.",
+        "The node (which hung) was rebooted.",
+        "The service; and was restarted.",
+        "We looked at the pods & restarted them.",
+        "I took care of restarting nginx.",
+        "- [x] y'all restart nginx",
+    ],
+)
+def test_odd_ways_of_writing_hide_nothing(text: str) -> None:
+    assert look_at(text).has_phantom
+
+
+@requirement("claims:not-plans")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "If I am restarting nginx, it takes a minute.",
+        "- [x] Restart count: 3",
+        "Once I managed to restart nginx, I will tell.",
+        "I finished expanding the search.",
+        "Restarts, for all we now have, is it: so",
+        "In the pod that crashed when `x` is stopped, all was well.",
+        "I had to stop.",
+    ],
+)
+def test_odd_ways_of_writing_claim_nothing(text: str) -> None:
+    assert not look_at(text).has_phantom
+
+
+def test_names_are_found_deep_in_the_arguments() -> None:
+    arguments = {"spec": {"names": ["api", "web"], "force": True, "grace": 5}}
+    deed = Deed(tool="k8s.restart", kind=ToolKind.WRITE, outcome=Outcome.SUCCEEDED, arguments=arguments)
+    assert not look_at("I restarted web.", deed).has_phantom
+    assert look_at("I restarted redis.", deed).has_phantom
+
+
+def test_a_deed_that_does_not_say_what_it_does_may_be_any() -> None:
+    deed = Deed(tool="ops.apply_runbook_7", kind=ToolKind.WRITE, outcome=Outcome.SUCCEEDED)
+    bare = Deed(tool="ops.magic", kind=ToolKind.WRITE, outcome=Outcome.SUCCEEDED)
+    assert look_at("I restarted redis.", bare).findings == ()
+    assert look_at("I notified the team.", deed).has_phantom
+
+
+def test_when_nothing_fits_and_nothing_was_done_it_says_so() -> None:
+    assert only(look_at("I rolled back redis.", restart(outcome=Outcome.FAILED))).reason == "no change was made"
+
+
+def test_what_stands_beside_withheld_words_is_judged_all_the_same() -> None:
+    assert look_at("[Withheld: nothing] I restarted nginx.").has_phantom
+
+
+def test_a_safe_text_is_found_safe() -> None:
+    text = "I restarted nginx. It is healthy again. CPU is at 95%.\n\n<tool_call>{}</tool_call>\n\n- [x] Delete the pod"
+    safe = look_at(text).safe_text
+    assert look_at(safe).safe_text == safe
