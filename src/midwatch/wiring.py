@@ -2,7 +2,7 @@
 
 import asyncio
 import secrets
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -10,7 +10,10 @@ from uuid import UUID
 
 import structlog
 
+from midwatch import __version__
+from midwatch.api.approver import ApproverSecret
 from midwatch.api.state import State
+from midwatch.config.approver import open_token
 from midwatch.config.env import Env
 from midwatch.config.limits import Limits
 from midwatch.config.load import Config
@@ -19,6 +22,7 @@ from midwatch.domain.errors import StoreUnavailable
 from midwatch.intake.ask_question import Questions
 from midwatch.intake.submit_alert import Intake, alert_mask
 from midwatch.investigation.chat import run_chat
+from midwatch.investigation.decisions import Decisions
 from midwatch.investigation.means import Means
 from midwatch.investigation.session import run_session
 from midwatch.kit.ids import new_id
@@ -34,12 +38,18 @@ from midwatch.llm.prices import Prices
 from midwatch.llm.remote import open_remote
 from midwatch.queue.claim import Claimant
 from midwatch.queue.lease import Lease, LeaseTimes
+from midwatch.queue.roll import RollCall
 from midwatch.queue.worker import Worker
 from midwatch.store.embedded import open_embedded_postgres
-from midwatch.store.engine import Store, open_store
+from midwatch.store.engine import ReadDsn, Store, open_store
 from midwatch.store.feed import FEED_CHANNEL
+from midwatch.store.leases import Claim
 from midwatch.store.migrate import upgrade_schema
+from midwatch.store.replicas import Presence
 from midwatch.store.sessions import WAKE_CHANNEL
+from midwatch.telemetry.metrics import UNMETERED, Meters, Metrics
+from midwatch.telemetry.series import TAKEN_OVER, WAIT_SECONDS
+from midwatch.telemetry.tracing import UNTRACED, Tracer
 from midwatch.timeline.announce import announce_status
 from midwatch.timeline.flush import Flusher
 from midwatch.timeline.hub import Hub
@@ -50,11 +60,12 @@ from midwatch.tools.inflight import CallsInFlight
 from midwatch.tools.pins import StoredPins
 from midwatch.tools.sightings import Sightings
 from midwatch.tools.workbench import Opening, Scopes, open_server_scope
+from midwatch.upkeep.expire_approvals import keep_expiring_approvals
 from midwatch.upkeep.expire_ledger import keep_expiring
 from midwatch.upkeep.expire_results import keep_expiring_results
 from midwatch.upkeep.index_documents import keep_indexing
 
-_SPARE_CONNECTIONS = 10
+_VITAL_CONNECTIONS = 5
 
 log = structlog.get_logger()
 
@@ -64,11 +75,14 @@ class Service:
     """One replica, with nothing running yet but the database."""
 
     store: Store
+    vital: Store
+    """The same database over connections of its own: what keeps a replica alive waits behind none of its runs."""
     flusher: Flusher
     hub: Hub
     worker: Worker
     chat_worker: Worker
     """Answers questions, in slots of its own."""
+    roll: RollCall
     intake: Intake
     questions: Questions
     config: Config
@@ -76,6 +90,9 @@ class Service:
     calls: CallsInFlight
     health: HealthMonitor
     runbooks: Runbooks
+    decisions: Decisions
+    approver: ApproverSecret
+    meters: Meters
 
     @property
     def state(self) -> State:
@@ -86,9 +103,12 @@ class Service:
             intake=self.intake,
             questions=self.questions,
             worker=self.worker,
+            chat_worker=self.chat_worker,
             config=self.config,
             sightings=self.sightings,
             runbooks=self.runbooks,
+            approver=self.approver,
+            meters=self.meters,
         )
 
     @property
@@ -97,6 +117,9 @@ class Service:
 
     def hear_wake(self, payload: str) -> None:
         kind, _, session = payload.partition(":")
+        if kind == "decision":
+            self.decisions.hear(UUID(session))
+            return
         for worker in self.workers:
             if kind == "cancel":
                 worker.poke(UUID(session))
@@ -108,12 +131,14 @@ class Service:
         for worker in self.workers:
             worker.wake()
             worker.poke_all()
+        self.decisions.hear_all()
         self.hub.miss()
 
     def drain(self) -> None:
         """Nothing new is begun; what runs stops at its next commit and goes on elsewhere."""
         for worker in self.workers:
             worker.drain()
+        self.roll.announce_drain()
 
     async def run(self) -> None:
         """Works until drained; then everything that was committed has been told."""
@@ -121,9 +146,11 @@ class Service:
             background = [
                 group.create_task(self.flusher.run(), name="flusher"),
                 group.create_task(self.hub.run(), name="hub"),
-                group.create_task(self.intake.waker.run(self.store), name="waker"),
+                group.create_task(self.roll.run(), name="roll-call"),
+                group.create_task(self.intake.waker.run(self.vital), name="waker"),
                 group.create_task(keep_indexing(self.store), name="indexing"),
                 group.create_task(self.health.run(), name="health"),
+                group.create_task(keep_expiring_approvals(self.store, self.flusher), name="expiring-approvals"),
                 group.create_task(
                     keep_expiring(self.store, interval=self.config.system.retention.cleanup_interval), name="expiring"
                 ),
@@ -148,6 +175,7 @@ class Service:
             for task in background:
                 task.cancel()
         await self._last_flush()
+        await self.roll.withdraw()
 
     async def _last_flush(self) -> None:
         try:
@@ -173,11 +201,13 @@ class Plan:
 @asynccontextmanager
 async def open_service(plan: Plan) -> AsyncGenerator[Service]:
     async with AsyncExitStack() as stack:
-        store = await stack.enter_async_context(_open_database(plan))
+        # First, so that it is closed last: what the others do to their end is told, too.
+        tracer = await stack.enter_async_context(_open_tracer(plan))
+        store, vital = await stack.enter_async_context(_open_database(plan))
         owned = await stack.enter_async_context(OwnedTasks())
-        http = await stack.enter_async_context(new_http_client())
-        flusher = Flusher(store)
         config = plan.config
+        http = await stack.enter_async_context(new_http_client())
+        flusher = Flusher(vital)
         remote = await stack.enter_async_context(open_remote(config.llm, environ=config.environ))
         gateway = Gateway(http=http, environ=config.environ, folder=config.folder, remote=remote)
         stack.push_async_callback(gateway.close)
@@ -197,16 +227,20 @@ async def open_service(plan: Plan) -> AsyncGenerator[Service]:
             pins=StoredPins(store, warnings),
             scopes=Scopes(replica=shared),
             runbooks=_build_runbooks(plan, warnings),
+            meters=Metrics() if config.telemetry.metrics else UNMETERED,
+            tracer=tracer,
         )
-        claimant = _build_claimant(plan, means)
+        claimant = _build_claimant(plan, means, vital)
         chat_worker = _build_chat_worker(plan, means, claimant)
-        intake = Intake(store=store, flusher=flusher, config=config, mask=alert_mask(config))
+        intake = Intake(store=store, flusher=flusher, config=config, mask=alert_mask(config), meters=means.meters)
         yield Service(
             store=store,
+            vital=vital,
             flusher=flusher,
             hub=Hub(store),
             worker=_build_worker(plan, means, claimant),
             chat_worker=chat_worker,
+            roll=_build_roll(plan, claimant),
             intake=intake,
             questions=Questions(
                 store=store,
@@ -220,7 +254,19 @@ async def open_service(plan: Plan) -> AsyncGenerator[Service]:
             calls=means.calls,
             health=_build_monitor(plan, means, shared=shared),
             runbooks=means.runbooks,
+            decisions=means.decisions,
+            approver=ApproverSecret(_open_token(plan)),
+            meters=means.meters,
         )
+
+
+def _open_token(plan: Plan) -> str | None:
+    """Without a place to keep it nobody can decide here, and everything else goes on."""
+    try:
+        return open_token(plan.env.home)
+    except OSError as error:
+        log.warning("approver_token_missing", home=str(plan.env.home), reason=type(error).__name__)
+        return None
 
 
 def _share_servers(plan: Plan) -> Opening:
@@ -270,10 +316,10 @@ def _standing_warnings(config: Config) -> Warnings:
     return warnings
 
 
-def _build_claimant(plan: Plan, means: Means) -> Claimant:
+def _build_claimant(plan: Plan, means: Means, vital: Store) -> Claimant:
     queue = plan.config.queue
     return Claimant(
-        store=means.store,
+        store=vital,
         owner=f"{plan.env.pod_id}:{secrets.token_hex(8)}",
         pod_id=plan.env.pod_id,
         cap=queue.max_concurrent_sessions,
@@ -282,15 +328,28 @@ def _build_claimant(plan: Plan, means: Means) -> Claimant:
     )
 
 
+def _build_roll(plan: Plan, claimant: Claimant) -> RollCall:
+    presence = Presence(
+        owner=claimant.owner,
+        pod_id=claimant.pod_id,
+        version=__version__,
+        journal_format=claimant.journal_format,
+        slots=plan.config.queue.worker_count,
+        chat_slots=plan.limits.chat_slots,
+    )
+    return RollCall(store=claimant.store, presence=presence, times=claimant.times)
+
+
 def _build_worker(plan: Plan, means: Means, claimant: Claimant) -> Worker:
     queue = plan.config.queue
 
     def tell_claimed(lease: Lease) -> None:
         means.flusher.advance(lease.session_id, lease.claim.feed_seq)
         announce_status(means.flusher, lease.session_id, lease.claim.status)
+        _count_claim(means.meters, lease.claim)
 
     return Worker(
-        store=means.store,
+        store=claimant.store,
         claim=claimant.claim,
         run=partial(run_session, means=means),
         slots=queue.worker_count,
@@ -301,32 +360,71 @@ def _build_worker(plan: Plan, means: Means, claimant: Claimant) -> Worker:
     )
 
 
+def _count_claim(meters: Meters, claim: Claim) -> None:
+    if claim.taken_over:
+        meters.count(TAKEN_OVER)
+    if claim.waited is not None:
+        meters.observe(WAIT_SECONDS, (claim.alert_type,), seconds=claim.waited.total_seconds())
+
+
 def _build_chat_worker(plan: Plan, means: Means, claimant: Claimant) -> Worker:
     queue = plan.config.queue
     return Worker(
-        store=means.store,
+        store=claimant.store,
         claim=claimant.claim_question,
         run=partial(run_chat, means=means),
         slots=plan.limits.chat_slots,
         poll_interval=queue.poll_interval.total_seconds(),
         poll_jitter=queue.poll_interval_jitter.total_seconds(),
         drain_time=queue.graceful_shutdown_timeout.total_seconds(),
+        on_claimed=lambda lease: _count_claim(means.meters, lease.claim),
     )
 
 
 @asynccontextmanager
-async def _open_database(plan: Plan) -> AsyncGenerator[Store]:
-    """An external PostgreSQL, or our own with somebody to start it again when it goes away."""
-    size = plan.config.queue.worker_count + plan.limits.chat_slots + _SPARE_CONNECTIONS
+async def _open_tracer(plan: Plan) -> AsyncGenerator[Tracer]:
+    traces = plan.config.telemetry.traces
+    if traces.endpoint is None:
+        yield UNTRACED
+        return
+    from midwatch.telemetry.otel import TraceSettings, open_tracer  # noqa: PLC0415 - only those who use it pay
+
+    settings = TraceSettings(
+        endpoint=traces.endpoint,
+        service_name=traces.service_name,
+        version=__version__,
+        instance=plan.env.pod_id,
+        share=traces.share,
+        takes_content=traces.content,
+    )
+    async with open_tracer(settings) as tracer:
+        yield tracer
+
+
+@asynccontextmanager
+async def _open_database(plan: Plan) -> AsyncGenerator[tuple[Store, Store]]:
+    """An external PostgreSQL, or our own with somebody to start it again when it goes away: for work, and for life."""
     if plan.env.database_url is not None:
         dsn = plan.env.database_url
         await upgrade_schema(dsn)
-        async with open_store(lambda: dsn, max_size=size) as store:
-            yield store
+        async with _open_pools(plan, lambda: dsn) as stores:
+            yield stores
         return
     async with open_embedded_postgres(plan.env.home) as embedded, asyncio.TaskGroup() as group:
         keeper = group.create_task(embedded.keep_running(), name="embedded-postgres")
         await upgrade_schema(embedded.read_dsn())
-        async with open_store(embedded.read_dsn, max_size=size, on_failure=embedded.suspect) as store:
-            yield store
+        async with _open_pools(plan, embedded.read_dsn, on_failure=embedded.suspect) as stores:
+            yield stores
         keeper.cancel()
+
+
+@asynccontextmanager
+async def _open_pools(
+    plan: Plan, read_dsn: ReadDsn, *, on_failure: Callable[[], None] | None = None
+) -> AsyncGenerator[tuple[Store, Store]]:
+    size = plan.config.queue.size_pool(chat_slots=plan.limits.chat_slots)
+    async with (
+        open_store(read_dsn, min_size=min(2, size), max_size=size, on_failure=on_failure) as store,
+        open_store(read_dsn, min_size=1, max_size=_VITAL_CONNECTIONS, on_failure=on_failure) as vital,
+    ):
+        yield store, vital

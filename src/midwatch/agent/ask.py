@@ -13,6 +13,7 @@ from midwatch.agent.outcome import Failed, TimedOut
 from midwatch.agent.prompts.render import render_be_direct, render_broken_off
 from midwatch.agent.purse import Purse
 from midwatch.agent.recovery import Failure, Remedy, Trouble, Ways, choose_remedy
+from midwatch.agent.spans import note_reply, open_model_span
 from midwatch.domain.errors import ModelUnavailable
 from midwatch.domain.messages import Message
 from midwatch.domain.timeline import Phase
@@ -63,9 +64,11 @@ class Asker:
             if self.ladder.unpriced is not None:
                 await self._warn(self.purse.warn_of_unpriced(self.ladder.unpriced))
             draft = Draft()
-            failure = await self._gather(draft, question, deadline=deadline)
-            draft.was_left = failure is not None and failure.is_timeout
-            reply = draft.reply(question, self.ladder)
+            with open_model_span(self.ladder, question) as span:
+                failure = await self._gather(draft, question, deadline=deadline)
+                draft.was_left = failure is not None and failure.is_timeout
+                reply = draft.reply(question, self.ladder)
+                note_reply(span, question, reply, failure=failure)
             self.purse.spend(reply.usage, usd=reply.cost_usd)
             if failure is None:
                 self._compare(reply)

@@ -5,10 +5,13 @@ from typing import Protocol
 
 from midwatch.domain.messages import Usage
 from midwatch.domain.timeline import InteractionType, Phase
-from midwatch.domain.tools import ToolCall
+from midwatch.domain.tools import Refusal, ToolCall
 from midwatch.llm.model import CodeChunk, GroundingChunk, NoticeChunk, Sent
+from midwatch.safety.claims.findings import Inspection
 
 Aside = CodeChunk | GroundingChunk | NoticeChunk
+Withdrawal = Refusal | Inspection
+"""What stands against a conclusion: a change that nobody has looked at, or words that nothing bears out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,4 +89,12 @@ class TurnJournal(Protocol):
 
     async def commit_prompt(self, text: str) -> None:
         """A user message of ours in the middle of the conversation."""
+        ...
+
+
+class ConclusionJournal(TurnJournal, Protocol):
+    """Of whoever comes to a conclusion, which may be taken back."""
+
+    async def commit_withdrawal(self, prompt: str, why: Withdrawal) -> None:
+        """The last reply was no conclusion after all, and the user message that says why."""
         ...

@@ -6,26 +6,33 @@ anywhere goes on from what was committed.
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+
+import structlog
 
 from midwatch.agent.ask import Asker, Sleep
 from midwatch.agent.budget import Budget
+from midwatch.agent.claims import Check, find_nothing
 from midwatch.agent.draft import Question
-from midwatch.agent.journal import Reply, TurnJournal
+from midwatch.agent.journal import ConclusionJournal, Reply, Withdrawal
 from midwatch.agent.manners import INVESTIGATES, Manner
-from midwatch.agent.outcome import Concluded, Failed, Outcome, TimedOut
+from midwatch.agent.outcome import Concluded, Failed, Outcome, Parked, TimedOut
 from midwatch.agent.prompts.render import (
+    is_unfounded,
     read_used_up,
     render_budget_left,
     render_budget_spent,
     render_conclude_now,
+    render_not_yet,
     render_say_something,
+    render_unfounded,
 )
 from midwatch.agent.purse import Purse, PurseWatch
+from midwatch.agent.spans import note_result, open_tool_span
 from midwatch.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from midwatch.domain.timeline import InteractionType, Phase
-from midwatch.domain.tools import ToolCall, ToolDefinition, ToolResult
+from midwatch.domain.tools import ToolCall, ToolDefinition, ToolResult, Waiting
 from midwatch.llm.ladder import Ladder
 from midwatch.tools.gate import Gate
 from midwatch.tools.order import group_calls
@@ -42,7 +49,7 @@ class Agent:
     name: str
     ladder: Ladder
     tools: Gate
-    journal: TurnJournal
+    journal: ConclusionJournal
     budget: Budget
     messages: list[Message]
     manner: Manner = INVESTIGATES
@@ -53,6 +60,8 @@ class Agent:
     occasion: int = 0
     """How often an agent of this name has been at work in the session before."""
     sleep: Sleep = asyncio.sleep
+    check: Check = find_nothing
+    """Compares a conclusion with the record."""
     offer_results: Callable[[], None] = _do_nothing
     """Called when results were cut out of the conversation: from then on they are worth opening again."""
     _asker: Asker = field(init=False)
@@ -74,19 +83,22 @@ class Agent:
 
     async def investigate(self, open_calls: Sequence[ToolCall] = ()) -> Outcome:
         """`open_calls` are calls of the last reply that have no result yet."""
-        await self._act(open_calls)
+        if waiting := await self._act(open_calls):
+            return _park(waiting)
         self._put_answers_in_order()
         while self._may_go_on():
-            if concluded := self._conclusion():
-                return concluded
+            if (concluded := self._conclusion()) and (accepted := await self._accept(concluded)):
+                return accepted
             if self._is_waiting_for_words() and not await self._prompt_for_words():
                 return Failed(error="the model answered with nothing, again and again")
             await self._mention_budget()
             reply = await self._ask(await self._list_tools(), self.manner.interaction)
             if not isinstance(reply, Reply):
                 return reply
-            await self._act(reply.calls)
-        return self._conclusion() or await self._conclude()
+            if waiting := await self._act(reply.calls):
+                return _park(waiting)
+        concluded = self._conclusion()
+        return await self._conclude() if concluded is None else await self._clean(concluded)
 
     def _may_go_on(self) -> bool:
         """Whoever was told to conclude does, also when it was a former owner who said so."""
@@ -104,7 +116,7 @@ class Agent:
             if not isinstance(reply, Reply):
                 return reply
             if concluded := self._conclusion():
-                return concluded
+                return await self._clean(concluded)
         return Failed(error="the model was told to conclude and said nothing, again and again")
 
     def _concluding_prompt(self) -> str:
@@ -160,28 +172,42 @@ class Agent:
                 self.manner.phase, f"Iteration {question.iteration} of {self.budget.max_iterations}"
             )
 
-    async def _act(self, calls: Sequence[ToolCall]) -> None:
-        """Neighbouring reads side by side, writes one after another, results in the order of the calls."""
+    async def _act(self, calls: Sequence[ToolCall]) -> list[Waiting]:
+        """Neighbouring reads side by side, writes one after another, results in the order of the calls.
+
+        What waits for a person holds up all that comes after it; its neighbours come to their end.
+        """
         for group in group_calls(calls, self.tools.kind_of):
             self.journal.show_phase(Phase.GATHERING_INFO, f"Calling {', '.join(call.name for call in group)}")
-            for call, result in zip(group, await self._call_all(group), strict=True):
-                self.messages.append(
-                    ToolMessage(
-                        provider_id=call.provider_id, name=call.name, content=result.content, is_error=result.is_error
-                    )
+            results = await self._call_all(group)
+            self.messages += [
+                ToolMessage(
+                    provider_id=call.provider_id, name=call.name, content=result.content, is_error=result.is_error
                 )
+                for call, result in zip(group, results, strict=True)
+                if isinstance(result, ToolResult)
+            ]
+            if waiting := [result for result in results if isinstance(result, Waiting)]:
+                return waiting
+        return []
 
-    async def _call_all(self, calls: Sequence[ToolCall]) -> list[ToolResult]:
+    async def _call_all(self, calls: Sequence[ToolCall]) -> list[ToolResult | Waiting]:
         if len(calls) == 1:
-            return [await self.tools.call(calls[0])]
+            return [await self._call(calls[0])]
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(self._attempt(call), name=f"call-{call.name}") for call in calls]
         return [_raise_or_return(task.result()) for task in tasks]
 
-    async def _attempt(self, call: ToolCall) -> ToolResult | Exception:
+    async def _call(self, call: ToolCall) -> ToolResult | Waiting:
+        with structlog.contextvars.bound_contextvars(call_id=str(call.call_id)), open_tool_span(call) as span:
+            result = await self.tools.call(call)
+            note_result(span, call, result)
+        return result
+
+    async def _attempt(self, call: ToolCall) -> ToolResult | Waiting | Exception:
         """An error as a value: each call of the group comes to its own end, and the group has nothing to wrap."""
         try:
-            return await self.tools.call(call)
+            return await self._call(call)
         except Exception as error:  # noqa: BLE001 -- raised again as soon as all calls of the group are over
             return error
 
@@ -204,6 +230,40 @@ class Agent:
                 return Concluded(text=text, iterations=self._iterations(), used_up=order and order.used_up)
             case _:
                 return None
+
+    async def _accept(self, concluded: Concluded) -> Concluded | None:
+        """None when the last reply is no conclusion yet, and the model was told why.
+
+        What was changed is looked at first. Words that nothing on record bears out may be put right once.
+        """
+        refusal = self.tools.refuse_conclusion()
+        if refusal is not None:
+            await self._withdraw(render_not_yet(reason=refusal.reason, hint=refusal.hint), refusal)
+            return None
+        cleaned = await self._clean(concluded)
+        if cleaned.claims is None or not cleaned.claims.has_phantom or self._has_no_correction_left():
+            return cleaned
+        phantoms = [finding for finding in cleaned.claims.findings if finding.kind.is_phantom]
+        await self._withdraw(render_unfounded(phantoms), cleaned.claims)
+        return None
+
+    async def _clean(self, concluded: Concluded) -> Concluded:
+        """The conclusion without what nothing on record bears out."""
+        inspection = await self.check(concluded.text, self.messages)
+        was_corrected = self._was_corrected()
+        if not inspection.findings:
+            return replace(concluded, was_corrected=was_corrected)
+        return replace(concluded, text=inspection.safe_text, claims=inspection, was_corrected=was_corrected)
+
+    def _has_no_correction_left(self) -> bool:
+        return self.manner.answers_once or self._was_corrected()
+
+    def _was_corrected(self) -> bool:
+        return any(isinstance(message, UserMessage) and is_unfounded(message.text) for message in self.messages)
+
+    async def _withdraw(self, prompt: str, why: Withdrawal) -> None:
+        await self.journal.commit_withdrawal(prompt, why)
+        self.messages.append(UserMessage(text=prompt))
 
     def _is_waiting_for_words(self) -> bool:
         match self.messages[-1]:
@@ -250,7 +310,11 @@ def _place_of(asked: Sequence[str], message: Message) -> int:
     return asked.index(message.provider_id) if isinstance(message, ToolMessage) else len(asked)
 
 
-def _raise_or_return(outcome: ToolResult | Exception) -> ToolResult:
+def _park(waiting: Sequence[Waiting]) -> Parked:
+    return Parked(approvals=tuple(each.approval_id for each in waiting))
+
+
+def _raise_or_return(outcome: ToolResult | Waiting | Exception) -> ToolResult | Waiting:
     if isinstance(outcome, Exception):
         raise outcome
     return outcome

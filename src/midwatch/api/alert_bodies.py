@@ -88,3 +88,8 @@ class AlertAccepted(BaseModel):
     session_id: UUID
     status: Literal["queued"] = "queued"
     message: str = "Alert accepted"
+    queue_position: int | None = Field(
+        default=None,
+        description="Counted from one; null when so many wait that they were not counted, or it was accepted before",
+    )
+    warning: str | None = Field(default=None, description="Too many sessions wait: hold back what can wait")

@@ -9,13 +9,30 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from midwatch import __version__
 from midwatch.api.author import Proxies
 from midwatch.api.border import BODY_SECONDS, Border
+from midwatch.api.counted import Counted
 from midwatch.api.description import ABOUT, ANYWHERE, DescribedApp, name_operation
 from midwatch.api.errors import LastResort, install_error_handlers
 from midwatch.api.origins import Origins
-from midwatch.api.routes import alerts, chats, docs, health, lists, outbound, pages, sessions, system, traces
+from midwatch.api.routes import (
+    alerts,
+    approvals,
+    chats,
+    docs,
+    health,
+    lists,
+    metrics,
+    outbound,
+    pages,
+    sessions,
+    stops,
+    system,
+    traces,
+)
 from midwatch.api.state import State
 from midwatch.api.websocket import MOST_CONNECTIONS, WRITE_SECONDS, FeedSocket
 from midwatch.config.env import Network
+
+_ROUTES = (alerts, lists, sessions, approvals, chats, traces, outbound, system, stops, health, metrics, docs, pages)
 
 
 def create_app(
@@ -43,8 +60,9 @@ def create_app(
     app.add_middleware(LastResort)
     origins = Origins.from_system(state["config"].system)
     app.add_middleware(Border, hosts=hosts, origins=origins, body_seconds=body_seconds)
+    app.add_middleware(Counted, meters=state["meters"])
     install_error_handlers(app)
-    for module in (alerts, lists, sessions, chats, traces, outbound, system, health, docs, pages):
+    for module in _ROUTES:
         app.include_router(module.router)
     feed = FeedSocket(write_seconds=write_seconds, most_connections=most_connections)
     app.router.routes.append(WebSocketRoute("/api/v1/ws", feed))

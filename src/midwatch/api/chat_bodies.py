@@ -7,8 +7,10 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from midwatch.api.queue_bodies import LeaseOut, PlaceOut, lease_of, place_of
 from midwatch.domain.session import WorkStatus
 from midwatch.intake.ask_question import QUESTION_LIMIT
+from midwatch.queue.places import Standing
 from midwatch.store.chats import StoredQuestion
 
 
@@ -34,6 +36,10 @@ class QuestionOut(BaseModel):
     author: str
     created_at: datetime
     error_message: str | None = Field(description="Why there is no answer")
+    attempts: int = Field(description="Take-overs of the answer in a row, without progress between them")
+    resumed_at: list[datetime] = Field(description="When the answer went on after an interruption")
+    queue: PlaceOut | None = Field(default=None, description="While it waits for a slot: where it stands, and why")
+    lease: LeaseOut | None = Field(default=None, description="While it is answered: who has it in hand")
 
 
 class QuestionsOut(BaseModel):
@@ -41,8 +47,11 @@ class QuestionsOut(BaseModel):
     messages: list[QuestionOut]
 
     @classmethod
-    def from_questions(cls, questions: Sequence[StoredQuestion]) -> Self:
+    def from_questions(cls, questions: Sequence[StoredQuestion], standing: Standing, *, cap: int) -> Self:
+        """At most one of them is open, and that one stands there."""
+        messages = [QuestionOut.model_validate(each, from_attributes=True) for each in questions]
+        stands = {"queue": place_of(standing, cap=cap), "lease": lease_of(standing)}
         return cls(
             chat_id=questions[0].chat_id if questions else None,
-            messages=[QuestionOut.model_validate(each, from_attributes=True) for each in questions],
+            messages=[each if each.status.is_terminal else each.model_copy(update=stands) for each in messages],
         )

@@ -15,11 +15,16 @@ Whatever is not done is answered with `message`, a sentence for people, and `cod
 and `allowed` are there when one part of the request is to blame. A method that a path does not take is answered with
 405, and `Allow` names those it takes. A parameter of a query that is sent empty counts as not sent.
 
-What happens is also sent over a WebSocket at `/api/v1/ws`: subscribe to `sessions`, or to `session:<id>`.
+What happens is also sent over a WebSocket at `/api/v1/ws`: subscribe to `sessions`, to `approvals`, or to
+`session:<id>`.
+
+Deciding about a call, and stopping every change, takes the approver's secret, on this machine as well as from
+elsewhere: the content of `approver.token` in `MIDWATCH_HOME`, sent as `Authorization: Bearer <token>`.
 """
 
 _MEANINGS = {
     HTTPStatus.BAD_REQUEST: "The request cannot be understood; `field` names what to change",
+    HTTPStatus.UNAUTHORIZED: "It takes the approver's secret, sent as `Authorization: Bearer <token>`",
     HTTPStatus.FORBIDDEN: "A page of another origin asked, through a browser",
     HTTPStatus.NOT_FOUND: "There is nothing under this id",
     HTTPStatus.REQUEST_TIMEOUT: "The body did not arrive in time; the connection is closed",

@@ -23,11 +23,13 @@ from midwatch.domain.errors import (
     ReplicaStopping,
     StoreUnavailable,
     TooLarge,
+    Unauthenticated,
 )
 from midwatch.kit.json import clean_text
 
 _STATUS: dict[type[Rejected], HTTPStatus] = {
     Invalid: HTTPStatus.BAD_REQUEST,
+    Unauthenticated: HTTPStatus.UNAUTHORIZED,
     NotFound: HTTPStatus.NOT_FOUND,
     Conflict: HTTPStatus.CONFLICT,
     Gone: HTTPStatus.GONE,
@@ -77,9 +79,12 @@ def install_error_handlers(app: FastAPI) -> None:
 
 async def _rejected(_: Request, error: Exception) -> Response:
     assert isinstance(error, Rejected)  # noqa: S101 -- registered for this class
-    return answer_error(
+    response = answer_error(
         _STATUS[type(error)], message=error.message, code=error.code, field=error.field, allowed=error.allowed
     )
+    if isinstance(error, Unauthenticated):
+        response.headers["WWW-Authenticate"] = "Bearer"
+    return response
 
 
 async def _unavailable(_: Request, __: Exception) -> Response:
@@ -135,13 +140,21 @@ def _complain_of_body(problem: Mapping[str, Any]) -> str:
             return "the body must be a JSON object"
 
 
-async def _http(_: Request, error: Exception) -> Response:
+async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 -- registered for this class
     status = HTTPStatus(error.status_code)
     code = _CODES.get(status) or status.phrase.lower().replace(" ", "_")
     response = answer_error(status, message=_MESSAGES.get(status, error.detail), code=code)
     response.headers.update(error.headers or {})
+    if status is HTTPStatus.METHOD_NOT_ALLOWED and (taken := _list_methods(request)):
+        response.headers["Allow"] = ", ".join(taken)
     return response
+
+
+def _list_methods(request: Request) -> list[str]:
+    """All that a path takes: the router names only those of the first route that it finds."""
+    described: dict[str, Any] = request.app.openapi()["paths"].get(request.url.path, {})
+    return [method.upper() for method in described]
 
 
 class LastResort:

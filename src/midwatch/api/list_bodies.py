@@ -1,5 +1,6 @@
 """Sessions in lists, in the names of the wire."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Self
 from uuid import UUID
@@ -7,8 +8,10 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from midwatch.api.costs import CostCompleteness, CostEstimationEnabled, EstimatedCost, UnpricedCount
+from midwatch.api.queue_bodies import LeaseOut
 from midwatch.domain.session import SessionStatus
 from midwatch.store.lists import ActiveSessions, Listing, SessionPage
+from midwatch.store.queues import LeaseReading
 
 
 class SessionItem(BaseModel):
@@ -83,6 +86,7 @@ class ActiveItem(BaseModel):
     current_stage_index: int | None
     current_stage_id: UUID | None
     waiting_for: str | None
+    lease: LeaseOut | None = Field(description="Who has it in hand; null when nobody has")
 
 
 class QueuedItem(BaseModel):
@@ -100,9 +104,10 @@ class ActiveOut(BaseModel):
     queued: list[QueuedItem] = Field(description="The next in line; a long queue is not shown to its end")
 
     @classmethod
-    def from_rows(cls, sessions: ActiveSessions) -> Self:
+    def from_rows(cls, sessions: ActiveSessions, leases: Mapping[UUID, LeaseReading]) -> Self:
+        held = {session_id: LeaseOut.from_reading(lease) for session_id, lease in leases.items()}
         return cls(
-            active=[ActiveItem.model_validate(dict(row)) for row in sessions.active],
+            active=[ActiveItem.model_validate({**row, "lease": held.get(row["id"])}) for row in sessions.active],
             queued=[QueuedItem.model_validate(dict(row)) for row in sessions.queued],
         )
 

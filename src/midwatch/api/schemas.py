@@ -8,8 +8,10 @@ from pydantic import BaseModel, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from midwatch.api.costs import CostCompleteness, CostEstimationEnabled, EstimatedCost, UnpricedCount
+from midwatch.api.queue_bodies import LeaseOut, PlaceOut, lease_of, place_of
 from midwatch.domain.runbook import without_query
 from midwatch.domain.session import SessionStatus, WorkStatus
+from midwatch.queue.places import Standing
 from midwatch.store.driver import Row
 from midwatch.store.readings import SessionReading
 
@@ -84,6 +86,8 @@ class StageOut(BaseModel):
     completed_at: datetime | None
     duration_ms: int | None
     error_message: str | None
+    attempts: int | None = Field(description="Of a question: take-overs in a row without progress between them")
+    resumed_at: list[datetime] = Field(description="Of a question: when its answer went on after an interruption")
     executions: list[ExecutionOut]
 
 
@@ -108,8 +112,10 @@ class SessionOut(BaseModel):
     current_stage_index: int | None
     current_stage_id: UUID | None
     waiting_for: str | None
-    attempts: int
-    resumed_at: list[datetime]
+    queue: PlaceOut | None = Field(description="While it waits for a slot: where it stands, and why it waits")
+    lease: LeaseOut | None = Field(description="While it runs: who has it in hand; null when nobody has")
+    attempts: int = Field(description="Take-overs in a row without progress between them")
+    resumed_at: list[datetime] = Field(description="When it went on after an interruption")
     warnings: list[str]
     unverified_targets: list[str]
     chat_enabled: bool
@@ -131,7 +137,7 @@ class SessionOut(BaseModel):
     stages: list[StageOut]
 
     @classmethod
-    def from_reading(cls, reading: SessionReading, *, priced: bool) -> Self:
+    def from_reading(cls, reading: SessionReading, standing: Standing, *, priced: bool, cap: int) -> Self:
         stages = [_stage(row, reading) for row in reading.stages]
         executions = [execution for stage in stages for execution in stage.executions]
         runbook = reading.session["runbook_url"]
@@ -140,7 +146,9 @@ class SessionOut(BaseModel):
             | {
                 "id": reading.session["session_id"],
                 "runbook_url": runbook and without_query(runbook),
-                "resumed_at": list(reading.resumed_at),
+                "queue": place_of(standing, cap=cap),
+                "lease": lease_of(standing),
+                "resumed_at": reading.resumed_at(),
                 "cost_estimation_enabled": priced,
                 "has_parallel_stages": any(stage.parallel_type is not None for stage in stages),
                 "completed_stages": sum(stage.status is WorkStatus.COMPLETED for stage in stages),
@@ -158,7 +166,12 @@ class SessionOut(BaseModel):
 def _stage(row: dict[str, Any], reading: SessionReading) -> StageOut:
     executions = [e for e in reading.executions if e["stage_id"] == row["stage_id"]]
     return StageOut.model_validate(
-        row | {"id": row["stage_id"], "executions": [ExecutionOut.from_row(e) for e in executions]}
+        row
+        | {
+            "id": row["stage_id"],
+            "resumed_at": reading.resumed_at(row["stage_id"]),
+            "executions": [ExecutionOut.from_row(e) for e in executions],
+        }
     )
 
 
@@ -220,6 +233,7 @@ class WorkerPoolCheck(BaseModel):
 class HealthChecks(BaseModel):
     database: DatabaseCheck
     worker_pool: WorkerPoolCheck
+    chat_pool: WorkerPoolCheck = Field(description="The slots in which questions are answered")
 
 
 class HealthOut(BaseModel):

@@ -7,12 +7,14 @@ from typing import Annotated, TypedDict
 
 from fastapi import Depends, Request
 
+from midwatch.api.approver import ApproverSecret
 from midwatch.config.load import Config
 from midwatch.intake.ask_question import Questions
 from midwatch.intake.submit_alert import Intake
 from midwatch.knowledge.runbooks import Runbooks
 from midwatch.queue.worker import Worker
 from midwatch.store.engine import Store
+from midwatch.telemetry.metrics import Meters
 from midwatch.timeline.flush import Flusher
 from midwatch.timeline.hub import Hub
 from midwatch.tools.sightings import Sightings
@@ -25,9 +27,12 @@ class State(TypedDict):
     intake: Intake
     questions: Questions
     worker: Worker
+    chat_worker: Worker
     config: Config
     sightings: Sightings
     runbooks: Runbooks
+    approver: ApproverSecret
+    meters: Meters
 
 
 async def _store(request: Request) -> Store:
@@ -50,12 +55,20 @@ async def _worker(request: Request) -> Worker:
     return request.state.worker
 
 
+async def _chat_worker(request: Request) -> Worker:
+    return request.state.chat_worker
+
+
 async def _config(request: Request) -> Config:
     return request.state.config
 
 
 async def _sightings(request: Request) -> Sightings:
     return request.state.sightings
+
+
+async def _meters(request: Request) -> Meters:
+    return request.state.meters
 
 
 async def _runbooks(request: Request) -> Runbooks:
@@ -67,6 +80,8 @@ TheFlusher = Annotated[Flusher, Depends(_flusher)]
 TheIntake = Annotated[Intake, Depends(_intake)]
 TheQuestions = Annotated[Questions, Depends(_questions)]
 TheWorker = Annotated[Worker, Depends(_worker)]
+TheChatWorker = Annotated[Worker, Depends(_chat_worker)]
 TheConfig = Annotated[Config, Depends(_config)]
 TheSightings = Annotated[Sightings, Depends(_sightings)]
 TheRunbooks = Annotated[Runbooks, Depends(_runbooks)]
+TheMeters = Annotated[Meters, Depends(_meters)]

@@ -20,6 +20,9 @@ from midwatch.kit import json
 from midwatch.kit.ids import new_id
 from midwatch.store.engine import Store
 from midwatch.store.readings import session_exists
+from midwatch.telemetry.metrics import Meters
+from midwatch.telemetry.series import WATCHERS
+from midwatch.timeline.flush import APPROVALS, GLOBAL
 from midwatch.timeline.hub import FeedItem, Hub, Overflow, Subscription
 
 MOST_CONNECTIONS = 2_000
@@ -28,7 +31,9 @@ MOST_SUBSCRIPTIONS = 100
 LARGEST_REQUEST = 4_096
 MOST_ERRORS = 50
 WRITE_SECONDS = 10.0
-_ALL_SESSIONS = "sessions"
+_OF_ALL = {"sessions": GLOBAL, "approvals": APPROVALS}
+"""Channels that are not of one session. Nothing of them is stored."""
+_CHANNELS = "session:<id>, sessions or approvals"
 _LONGEST_NAME = 100
 _LAST_EVENT = 2**63 - 1
 _POLICY_VIOLATION = 1008
@@ -56,11 +61,14 @@ class FeedSocket:
             log.warning("websocket_refused", connections=self._connections)
             await send({"type": "websocket.close", "code": _TRY_AGAIN_LATER, "reason": "too many connections"})
             return
+        meters: Meters = scope["state"]["meters"]
         self._connections += 1
+        meters.move(WATCHERS, by=1)
         try:
             await self._serve(scope, receive, send)
         finally:
             self._connections -= 1
+            meters.move(WATCHERS, by=-1)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         state = scope["state"]
@@ -151,7 +159,7 @@ class _Connection:
             case "ping", _:
                 await self._answer("pong")
             case "subscribe" | "catchup" | "unsubscribe", None:
-                raise _Refused("channel is missing: name session:<id> or sessions")
+                raise _Refused(f"channel is missing: name {_CHANNELS}")
             case "subscribe", str():
                 await self._subscribe(channel, after=after)
             case "catchup", str():
@@ -171,7 +179,7 @@ class _Connection:
     async def _catch_up(self, channel: str, *, after: int) -> None:
         """Also for a channel that is only looked at. Of all sessions together nothing is stored."""
         session_id = await self._find(channel)
-        if session_id is None:
+        if session_id in _OF_ALL.values():
             return
         if channel in self._pumps:
             await self._unsubscribe(channel)
@@ -180,25 +188,23 @@ class _Connection:
             for item in await self.hub.replay(session_id, after=after):
                 await self._send_item(channel, item)
 
-    async def _find(self, channel: str) -> UUID | None:
-        """The session of the channel; None for all of them."""
-        if channel == _ALL_SESSIONS:
-            return None
+    async def _find(self, channel: str) -> UUID:
+        """The session of the channel, or what stands for all of them."""
+        if channel in _OF_ALL:
+            return _OF_ALL[channel]
         session_id = _session_in(channel)
         async with self.store.connect() as tx:
             if not await session_exists(tx, session_id):
                 raise _NotSubscribed("there is no such session")
         return session_id
 
-    async def _start(self, channel: str, session_id: UUID | None, *, after: int, is_new: bool) -> None:
+    async def _start(self, channel: str, session_id: UUID, *, after: int, is_new: bool) -> None:
         is_open = asyncio.Event()
         pumping = self._pump(channel, session_id, after=after, is_new=is_new, is_open=is_open)
         self._pumps[channel] = self.tasks.create_task(pumping, name=f"pump-{channel}")
         await is_open.wait()
 
-    async def _pump(
-        self, channel: str, session_id: UUID | None, *, after: int, is_new: bool, is_open: asyncio.Event
-    ) -> None:
+    async def _pump(self, channel: str, session_id: UUID, *, after: int, is_new: bool, is_open: asyncio.Event) -> None:
         try:
             async with self._open(session_id, after=after) as subscription:
                 if is_new:
@@ -212,9 +218,9 @@ class _Connection:
             is_open.set()
 
     @asynccontextmanager
-    async def _open(self, session_id: UUID | None, *, after: int) -> AsyncGenerator[Subscription]:
-        if session_id is None:
-            with self.hub.subscribe_all() as subscription:
+    async def _open(self, session_id: UUID, *, after: int) -> AsyncGenerator[Subscription]:
+        if session_id in _OF_ALL.values():
+            with self.hub.subscribe_all(session_id) as subscription:
                 yield subscription
         else:
             async with self.hub.subscribe(session_id, after=after) as subscription:
@@ -281,7 +287,7 @@ def _read_channel(request: dict[str, Any]) -> str | None:
     if channel is None:
         return None
     if not isinstance(channel, str) or len(channel) > _LONGEST_NAME:
-        raise _Refused("channel must be session:<id> or sessions")
+        raise _Refused(f"channel must be {_CHANNELS}")
     return channel
 
 
@@ -299,4 +305,4 @@ def _session_in(channel: str) -> UUID:
             return UUID(name)
     except ValueError:
         pass
-    raise _NotSubscribed("there is no such channel: name session:<id> or sessions")
+    raise _NotSubscribed(f"there is no such channel: name {_CHANNELS}")

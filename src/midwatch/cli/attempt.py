@@ -2,7 +2,8 @@
 
 import asyncio
 import pwd
-from collections.abc import AsyncGenerator, Mapping
+import sys
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from os import geteuid
@@ -11,13 +12,15 @@ from shlex import quote
 from uuid import UUID
 
 from midwatch.cli.ending import FAILED, MISCONFIGURED
+from midwatch.cli.live.asking import Asker
 from midwatch.cli.live.plain import AnalysisOnly, JsonLines
 from midwatch.cli.live.screen import Screen
-from midwatch.cli.live.server import NewAlert, Server, ServerUnreachable, connect_server
+from midwatch.cli.live.server import NewAlert, Secret, Server, ServerUnreachable, connect_server
 from midwatch.cli.live.transcript import Transcript
-from midwatch.cli.live.watch import Stop, View, judge, watch
+from midwatch.cli.live.watch import Consult, Stop, View, judge, watch
 from midwatch.cli.signals import heeding_signals, running_task
 from midwatch.cli.terminal import make_console
+from midwatch.domain.errors import Misconfigured
 
 _AGAIN = "midwatch investigate"
 
@@ -58,7 +61,7 @@ async def run_attempt(attempt: Attempt, request: Request, environ: Mapping[str, 
             async with watching.shown():
                 if request.server is None:
                     return await _attempt_here(attempt, request, environ, watching=watching, stop=stop)
-                return await _attempt_there(attempt, request, request.server, watching=watching, stop=stop)
+                return await _attempt_there(attempt, request, environ, watching=watching, stop=stop)
         except asyncio.CancelledError:
             if stop.number is None:
                 raise
@@ -80,6 +83,16 @@ class _Watching:
                 yield
         else:
             yield
+
+    def consult_by(self, server: Server, read_token: Callable[[], str]) -> Consult | None:
+        """Whoever sits here is asked, if somebody does and the secret is to be had."""
+        if not (self.is_transcript and self.screen.console.is_terminal and sys.stdin.isatty()):
+            return None
+        try:
+            secret = Secret(token=read_token(), user=name_user())
+        except (OSError, Misconfigured):
+            return None
+        return Asker(server=server, screen=self.screen, secret=secret).consult
 
     def tell(self, *lines: str) -> None:
         for line in lines if self.is_transcript else ():
@@ -104,6 +117,7 @@ async def _attempt_here(
     # Heavy, and of no use to whoever only watches a server.
     from midwatch.cli.replica import Address, running_replica
     from midwatch.cli.surroundings import read_all_env
+    from midwatch.config.approver import FILE_NAME, read_token_file
     from midwatch.config.load import load_config
     from midwatch.kit.process import forbid_dumping
     from midwatch.timeline.recording import record_session
@@ -121,7 +135,8 @@ async def _attempt_here(
         stop.is_gentle = request.follow is None
         for warning in config.warnings:
             watching.view.note(warning)
-        session = await watch(server, attempt.session_id, view=watching.view, stop=stop)
+        consult = watching.consult_by(server, lambda: read_token_file(env.home / FILE_NAME))
+        session = await watch(server, attempt.session_id, view=watching.view, stop=stop, consult=consult)
         watching.tell(f"  again    {_follow_command(attempt, request)}")
         if request.record is not None:
             script = await record_session(replica.service.store, UUID(attempt.session_id))
@@ -131,12 +146,16 @@ async def _attempt_here(
     return judge(session, stop)
 
 
-async def _attempt_there(attempt: Attempt, request: Request, url: str, *, watching: _Watching, stop: Stop) -> int:
+async def _attempt_there(
+    attempt: Attempt, request: Request, environ: Mapping[str, str], *, watching: _Watching, stop: Stop
+) -> int:
+    url = request.server or ""
     watching.screen.doing = f"asking {url}"
     async with connect_server(url) as server:
         attempt.session_id = await _find_session(server, request, author=None)
         try:
-            session = await watch(server, attempt.session_id, view=watching.view, stop=stop)
+            consult = watching.consult_by(server, lambda: _read_token(environ)) if server.is_near else None
+            session = await watch(server, attempt.session_id, view=watching.view, stop=stop, consult=consult)
         except* ServerUnreachable as lost:
             told = f"{lost.exceptions[0]}; the session may go on: {_follow_command(attempt, request)}"
             raise ServerUnreachable(told) from None
@@ -145,6 +164,14 @@ async def _attempt_there(attempt: Attempt, request: Request, url: str, *, watchi
             f"  again    {_follow_command(attempt, request)}",
         )
     return judge(session, stop)
+
+
+def _read_token(environ: Mapping[str, str]) -> str:
+    """Of a server on this machine that shares our home. Raises OSError, Misconfigured."""
+    from midwatch.config.approver import FILE_NAME, read_token_file
+    from midwatch.config.env import read_env
+
+    return read_token_file(read_env(environ).home / FILE_NAME)
 
 
 async def _find_session(server: Server, request: Request, *, author: str | None) -> str:

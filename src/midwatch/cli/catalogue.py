@@ -16,12 +16,19 @@ _SECTIONS = {
             "Serve models to others, so that the keys stay here.",
         ),
     },
+    "Decide": {
+        "approvals": ("midwatch.cli.approvals:approvals", "Say yes or no to what agents want to do."),
+        "stop": ("midwatch.cli.stop:stop", "Stop every change at once, or allow changes again."),
+    },
     "Check": {
         "check-config": ("midwatch.cli.check_config:check_config", "Say what is wrong with a configuration."),
         "doctor": ("midwatch.cli.doctor:doctor", "Try out what you configured, and say what to do next."),
         "ledger": ("midwatch.cli.ledger:ledger", "Show what a session sent to models."),
         "tools": ("midwatch.cli.tools:tools", "Accept tools that have changed."),
-        "classify": ("midwatch.cli.classify:classify", "Say whether a shell command only looks."),
+        "classify": (
+            "midwatch.cli.classify:classify",
+            "Say whether a command only looks, or a call may run.",
+        ),
         "mask": ("midwatch.cli.mask:mask", "Show what would be masked in a text."),
     },
     "Database": {

@@ -10,6 +10,7 @@ from midwatch.cli.checks.database import check_database
 from midwatch.cli.checks.finding import Finding, Grade, doubtful, fine, wrong
 from midwatch.cli.checks.models import check_models
 from midwatch.cli.checks.pins import check_pins
+from midwatch.cli.checks.queue import check_queue
 from midwatch.cli.checks.servers import judge_servers, write_kinds
 from midwatch.cli.surroundings import read_all_env
 from midwatch.config.env import Env
@@ -55,6 +56,7 @@ async def run_checkup(orders: Orders) -> Checkup:
     reports, rest = await _look(config, scope, env=env, orders=orders)
     findings += [*rest, *judge_servers(reports)]
     findings += await check_pins(env, scope.servers, reports, patience=orders.patience)
+    findings += await check_queue(env, config.queue, patience=orders.patience)
     return Checkup(
         findings=findings,
         next=_choose_next(env, scope, findings),

@@ -22,6 +22,7 @@ from midwatch.cli.surroundings import read_all_env
 from midwatch.config.env import Network
 from midwatch.config.load import Config, load_config
 from midwatch.domain.errors import Misconfigured
+from midwatch.kit.memory import settle_memory
 from midwatch.kit.process import forbid_dumping
 from midwatch.telemetry.logs import configure_logs
 from midwatch.wiring import Plan, Service, open_service
@@ -91,6 +92,7 @@ async def running_replica(plan: Plan, address: Address) -> AsyncGenerator[Replic
             app = create_app(service.state, hosts=(address.host, *address.names), proxies=address.proxies)
             async with _http(app, listener), _working(service) as work:
                 url = _url(listener)
+                settle_memory()
                 log.info("serving", version=__version__, url=url, pod_id=plan.env.pod_id)
                 yield Replica(url=url, service=service, work=work)
             log.info("drained")

@@ -33,6 +33,7 @@ from midwatch.config.sentences import dotted
 from midwatch.config.skills import Skill, read_skills
 from midwatch.config.system import System
 from midwatch.config.tarsy import Known, set_aside_unchecked, set_aside_unread
+from midwatch.config.telemetry import Telemetry, complete_telemetry
 from midwatch.config.unused import warn_of_unused
 from midwatch.config.yaml import read_document
 from midwatch.domain.errors import Misconfigured
@@ -51,6 +52,7 @@ _SECTIONS = (
     "safety",
     "approvals",
     "llm",
+    "telemetry",
 )
 _SERVICE_VARIABLE = "LLM_SERVICE_ADDR"
 _STAND_IN = StdioTransport(type="stdio", command="broken")
@@ -72,6 +74,7 @@ class Config:
     system: System = field(default_factory=System)
     approvals: Approvals = field(default_factory=Approvals)
     llm: LlmService = field(default_factory=LlmService)
+    telemetry: Telemetry = field(default_factory=Telemetry)
     skills: Mapping[str, Skill] = field(default_factory=dict[str, Skill])
     tarsy: bool
     """The folder is TARSy's: its main file is `tarsy.yaml`."""
@@ -282,6 +285,7 @@ def _finish(parts: Parts, *, skills: Mapping[str, Skill], folder: Path) -> Confi
         system=parts.system,
         approvals=approvals,
         llm=parts.llm,
+        telemetry=complete_telemetry(parse_section(main, Telemetry, key="telemetry"), parts.environ),
         skills=skills,
         tarsy=main.lenient,
         safety_mode_explicit=explicit,
@@ -338,6 +342,7 @@ def _take_this_machine(environ: Mapping[str, str], findings: Findings) -> Config
         safety_mode_explicit=False,
         warnings=findings.warnings,
         llm=LlmService(service_addr=environ.get(_SERVICE_VARIABLE) or None),
+        telemetry=complete_telemetry(Telemetry(), environ),
         folder=Path.cwd(),
         environ=environ,
     )

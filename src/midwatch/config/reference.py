@@ -19,6 +19,7 @@ from midwatch.config.mcp import McpServer
 from midwatch.config.queue import Queue
 from midwatch.config.safety import Safety
 from midwatch.config.system import System
+from midwatch.config.telemetry import Telemetry
 
 _INTRODUCTION = """\
 # Configuration
@@ -58,6 +59,7 @@ _SECTIONS: tuple[tuple[str, str, type[BaseModel]], ...] = (
     (_MAIN, "safety", Safety),
     (_MAIN, "approvals", Approvals),
     (_MAIN, "llm", LlmService),
+    (_MAIN, "telemetry", Telemetry),
     *((_PROVIDERS, f"llm_providers.<name> with type {kind}", shape) for kind, shape in PROVIDER_SHAPES.items()),
 )
 

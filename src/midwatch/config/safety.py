@@ -46,8 +46,12 @@ class Rule(Strict):
 class Safety(Strict):
     mode: SafetyMode = Field(default=SafetyMode.ENFORCE, description="Refuse, or only record what would be refused")
     control_level: ControlLevel = Field(default=ControlLevel.READ_ONLY, description="How far agents may go")
-    strict_resolution: bool = Field(default=True, description="Discovery before action; checked, not used yet")
-    rules: tuple[Rule, ...] = Field(default=(), description="The first that matches a call decides; not used yet")
+    strict_resolution: bool = Field(
+        default=True, description="A target is changed only after something in the session has found it"
+    )
+    rules: tuple[Rule, ...] = Field(
+        default=(), description="The first that matches a call decides; none allows more than the level"
+    )
     egress_allow: tuple[Annotated[Name, AfterValidator(_check_destination)], ...] = Field(
-        default=(), description="Hosts and networks that reads may reach; not used yet"
+        default=(), description="Hosts and networks that commands may reach; others ask a person or are refused"
     )

@@ -8,11 +8,6 @@ from midwatch.config.sentences import dotted
 from midwatch.config.yaml import KeyPath
 
 _KEYS = (
-    "safety.rules",
-    "safety.egress_allow",
-    "mcp_servers.*.targets",
-    "mcp_servers.*.discovers",
-    "approvals.*",
     "*.sub_agents",
     "*.skills",
     "*.required_skills",

@@ -3,6 +3,7 @@
 MidwatchError
 ├── Rejected              the caller can fix it
 │   ├── Invalid           bad input
+│   ├── Unauthenticated   it takes a secret that was not shown
 │   ├── NotFound          no such thing
 │   ├── Conflict          not in this state
 │   ├── Gone              it was there and is no longer kept
@@ -39,6 +40,10 @@ class Rejected(MidwatchError):
 
 class Invalid(Rejected):
     code = "invalid"
+
+
+class Unauthenticated(Rejected):
+    code = "unauthenticated"
 
 
 class NotFound(Rejected):

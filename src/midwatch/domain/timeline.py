@@ -73,3 +73,6 @@ class EventType(StrEnum):
     CALL_PROGRESS = "call.progress"
     INTERACTION_CREATED = "interaction.created"
     CHAT_CREATED = "chat.created"
+    APPROVAL_REQUESTED = "approval.requested"
+    APPROVAL_DECIDED = "approval.decided"
+    EMERGENCY_STOP = "emergency_stop"

@@ -49,6 +49,20 @@ class ToolCall:
     name: str
     """`server.tool`, or whatever the model wrote when it made a name up."""
     arguments: str
+    is_own: bool = False
+    """Code asks for it, and no model reads the result."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ticket:
+    """A call under way. `began` grows from call to call of a session, whoever runs it."""
+
+    number: int
+    kind: ToolKind
+    targets: tuple[str, ...]
+    began: int
+    owner: UUID | None = None
+    """The execution that makes the call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +83,18 @@ class Clearance:
     """How the arguments were read, when the model had not written the JSON that was sent."""
     is_pinned: bool = False
     """Given for this very definition of the tool: to another one the call is not sent."""
+    parent: str | None = None
+    """What the first target is a part of."""
+    policy_rule: str | None = None
+    """What allowed a call of this kind."""
+    risk: str | None = None
+    """Of a change; None when nobody has judged it."""
+    ticket: Ticket | None = None
+    """Under which the session's safety has entered the call."""
+    approval_id: UUID | None = None
+    """Of a person's yes, which is used up when the call starts."""
+    approval_digest: bytes | None = None
+    """Of what the yes was given to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +121,14 @@ class ToolResult:
     @property
     def is_error(self) -> bool:
         return self.error is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """Instead of a result: a person has to decide first, and nobody stands by until then."""
+
+    call_id: UUID
+    approval_id: UUID
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,8 @@ class Question:
     session_id: UUID
     content: str
     author: str
+    is_authenticated: bool = False
+    """What it names with @ is meant: nobody else can have written it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +69,7 @@ class Questions:
             text_id=new_id(),
             content=masked.text,
             author=question.author,
+            is_authenticated=question.is_authenticated,
             warnings=[f"masking pattern {name} failed on a question and was skipped" for name in masked.skipped],
         )
 

@@ -19,10 +19,14 @@ from midwatch.masking.mask import MaskedAlert, compile_mask, mask_alert
 from midwatch.store.driver import Tx
 from midwatch.store.engine import Store
 from midwatch.store.sessions import NewSession, find_repeated, insert_session
+from midwatch.telemetry.metrics import UNMETERED, Meters
+from midwatch.telemetry.series import SUBMITTED
 from midwatch.timeline.announce import announce_status
 from midwatch.timeline.flush import Flusher
 
 ALERT_LIMIT = 1024 * 1024
+LOOK_BACK = 200
+"""Sessions before a new one that are counted while it is taken in, unless more are said to be few."""
 _ATTEMPTS = 3
 
 
@@ -44,6 +48,10 @@ class Acceptance:
     session_id: UUID
     is_repeat: bool = False
     """The same request was accepted before, under the same key."""
+    ahead: int | None = None
+    """Sessions that wait before it; None when they were not counted, or not to the end."""
+    warning: str | None = None
+    """What a sender that can hold back should know."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +61,7 @@ class Intake:
     config: Config
     mask: Callable[[str], MaskedAlert]
     waker: Waker = field(default_factory=Waker)
+    meters: Meters = UNMETERED
 
     async def submit(self, alert: Alert) -> UUID:
         """The id of the session. Raises as `accept` does."""
@@ -63,8 +72,9 @@ class Intake:
         self._check(alert)
         new = self._prepare(alert)
         async with self.store.connect() as tx:
-            acceptance = await _store(tx, new)
+            acceptance = await _store(tx, new, self.config.queue.warn_depth)
         if not acceptance.is_repeat:
+            self.meters.count(SUBMITTED, (new.alert_type,))
             announce_status(self.flusher, new.session_id, SessionStatus.PENDING)
             self.waker.wake()
         return acceptance
@@ -97,10 +107,12 @@ class Intake:
         )
 
 
-async def _store(tx: Tx, new: NewSession) -> Acceptance:
+async def _store(tx: Tx, new: NewSession, warn_depth: int) -> Acceptance:
+    look_back = max(LOOK_BACK, warn_depth)
     for _ in range(_ATTEMPTS):
-        if await insert_session(tx, new):
-            return Acceptance(session_id=new.session_id)
+        ahead = await insert_session(tx, new, look_back=look_back)
+        if ahead is not None:
+            return _accept(new, ahead, look_back=look_back, warn_depth=warn_depth)
         earlier = await find_repeated(tx, author=new.author, key=new.idempotency_key)
         # None when it was purged since: then the key is free again.
         if earlier is not None and earlier.request_digest != new.request_digest:
@@ -108,6 +120,17 @@ async def _store(tx: Tx, new: NewSession) -> Acceptance:
         if earlier is not None:
             return Acceptance(session_id=earlier.session_id, is_repeat=True)
     raise StoreUnavailable("a session under the same key comes and goes")
+
+
+def _accept(new: NewSession, ahead: int, *, look_back: int, warn_depth: int) -> Acceptance:
+    is_counted = ahead <= look_back
+    many = str(ahead) if is_counted else f"more than {look_back}"
+    deep = f"{many} sessions wait before this one; nothing is lost, but hold back what can wait"
+    return Acceptance(
+        session_id=new.session_id,
+        ahead=ahead if is_counted else None,
+        warning=deep if ahead >= warn_depth else None,
+    )
 
 
 def alert_mask(config: Config) -> Callable[[str], MaskedAlert]:

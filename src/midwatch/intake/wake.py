@@ -34,6 +34,13 @@ class Waker:
             await asyncio.sleep(PAUSE)
 
 
+async def tell_workers(store: Store) -> None:
+    """After something was put into the queue again: a call that is lost only delays it until the next poll."""
+    with suppress(StoreUnavailable):
+        async with store.connect() as tx:
+            await wake_workers(tx)
+
+
 async def tell_owner(store: Store, session_id: UUID) -> None:
     """After a request was stored: whoever runs the session sees it at the next heartbeat even if this is lost."""
     with suppress(StoreUnavailable):

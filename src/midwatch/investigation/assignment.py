@@ -7,6 +7,7 @@ from uuid import UUID
 from midwatch.agent.purse import Purse
 from midwatch.config.resolve import ExecutionSettings
 from midwatch.domain.session import StageType, WorkStatus
+from midwatch.safety.session import SessionSafety
 from midwatch.store.runs import StoredExecution
 from midwatch.tools.workbench import Workbench
 
@@ -37,6 +38,7 @@ class Assignment:
     opening: Opening
     """Asked once, by whoever begins; a run that resumes has the conversation."""
     purse: Purse
+    safety: SessionSafety
     before: StoredExecution | None = None
     """The execution as an earlier owner left it."""
     agent_index: int = 1
@@ -47,7 +49,13 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionEnding:
+    """How it ended; or that it has not, and waits for a person."""
+
     status: WorkStatus
     error: str | None = None
     text: str | None = None
     text_id: UUID | None = None
+
+    @property
+    def is_parked(self) -> bool:
+        return not self.status.is_terminal

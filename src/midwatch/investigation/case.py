@@ -7,6 +7,7 @@ from midwatch.config import selection as configured
 from midwatch.config.chains import Chain
 from midwatch.investigation.means import Means
 from midwatch.investigation.plan import Step
+from midwatch.safety.session import SessionSafety
 from midwatch.store.runs import StoredRun, StoredStage
 from midwatch.timeline.run import RunLog
 
@@ -19,6 +20,7 @@ class Case:
     stored: StoredRun
     """As the last owner left it."""
     purse: Purse
+    safety: SessionSafety
     means: Means
     run: RunLog
 

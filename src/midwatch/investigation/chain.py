@@ -37,8 +37,8 @@ class ChainEnding:
     text_id: UUID | None = None
 
 
-async def walk_chain(case: Case) -> ChainEnding:
-    """What several agents found goes on as the one analysis that was made of it."""
+async def walk_chain(case: Case) -> ChainEnding | None:
+    """What several agents found goes on as the one analysis that was made of it. None when a person has to decide."""
     analyses: list[tuple[str, str]] = []
     steps = iter(case.steps)
     text_id: UUID | None = None
@@ -48,6 +48,8 @@ async def walk_chain(case: Case) -> ChainEnding:
         if ending.is_completed and needs_synthesis(stage):
             step = next(steps)
             ending = await run_synthesis(case, step, stage=stage, stage_id=ending.stage_id)
+        if ending.is_parked:
+            return None
         if not ending.is_completed:
             return _stop_at(step, ending)
         analyses.append((stage.name, ending.text))

@@ -21,7 +21,9 @@ from midwatch.investigation.execution import run_execution
 from midwatch.investigation.held import Course, HeldSession, run_held
 from midwatch.investigation.means import Means
 from midwatch.investigation.resume import announce_cut, announce_resume, close_cut_streams
+from midwatch.investigation.safekeeping import recall_safety
 from midwatch.investigation.stories import fit_stories, measure_room
+from midwatch.safety.mentions import find_mentions
 from midwatch.store.chats import (
     CHAT_STAGE,
     AnswerEnding,
@@ -45,19 +47,24 @@ log = structlog.get_logger()
 
 async def run_chat(held: HeldSession, means: Means) -> None:
     """Returns when the question has been dealt with, or when it is somebody else's to go on with."""
-    await run_held(held, means, Course(what="the question", walk=_answer, finish=_finish))
+    await run_held(held, means, Course(what="the question", doing="answer", walk=_answer, finish=_finish))
 
 
-async def _answer(held: HeldSession, means: Means, run: RunLog) -> Ending:
+async def _answer(held: HeldSession, means: Means, run: RunLog) -> Ending | None:
     async with means.store.connect() as tx:
         stored = await load_run(tx, run.session_id)
         question = await read_question(tx, run.session_id, _stage_of(held))
-    if held.claim.resumed:
+        questions = await list_questions(tx, run.session_id)
+    if held.claim.resumed and not run.position:
         await announce_resume(run, held.claim)
     await run.transact(partial(begin_answer, fence=run.fence, question=question))
     chain = Chain.model_validate(stored.chain)
     purse = await _open_purse(held, chain, means)
-    case = Case(chain=chain, steps=(), stored=stored, purse=purse, means=means, run=run)
+    safety = await recall_safety(run.session_id, means)
+    for each in questions:
+        if each.is_authenticated and not question.asked_before(each):
+            safety.context.mention(find_mentions(each.content))
+    case = Case(chain=chain, steps=(), stored=stored, purse=purse, safety=safety, means=means, run=run)
     agent_name = (chain.chat and chain.chat.agent) or CHAT_AGENT
     assignment = Assignment(
         stage_id=question.stage_id,
@@ -66,9 +73,12 @@ async def _answer(held: HeldSession, means: Means, run: RunLog) -> Ending:
         resolve=partial(resolve_chat, means.config, chain, selection=case.selection),
         opening=ChatOpening(case=case, question=question, agent_name=agent_name),
         purse=purse,
+        safety=safety,
         before=_execution_of(stored, question),
     )
     ending = await run_execution(assignment, means=means, run=run)
+    if ending.is_parked:
+        return None
     return Ending(status=SessionStatus(ending.status), error_message=ending.error)
 
 

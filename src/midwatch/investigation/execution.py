@@ -8,24 +8,29 @@ import asyncio
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, assert_never
+from typing import assert_never
+from uuid import UUID
 
 import structlog
 
 from midwatch.agent.budget import Budget
 from midwatch.agent.loop import Agent
 from midwatch.agent.manners import Manner, choose_manner
-from midwatch.agent.outcome import Concluded, Failed, Outcome, TimedOut
+from midwatch.agent.outcome import Concluded, Failed, Outcome, Parked, TimedOut
 from midwatch.config.resolve import ExecutionSettings
 from midwatch.domain.errors import Draining, LeaseLost, ModelUnavailable, NotFound, StoreUnavailable
 from midwatch.domain.messages import Message, SystemMessage, UserMessage
 from midwatch.domain.session import WorkStatus
 from midwatch.domain.timeline import Phase
+from midwatch.domain.tools import CallState
 from midwatch.investigation.assignment import Assignment, ExecutionEnding
+from midwatch.investigation.claims import ClaimCheck
+from midwatch.investigation.conclusion import Conclusion, build_conclusion
 from midwatch.investigation.means import Means
 from midwatch.investigation.models import open_ladder
 from midwatch.investigation.results import build_summarizer, portion_results
 from midwatch.investigation.resume import settle_open_calls, show_cut_as
+from midwatch.investigation.spans import open_execution_span
 from midwatch.kit.ids import new_id
 from midwatch.llm.ladder import Ladder
 from midwatch.store.cancels import lock_execution
@@ -42,9 +47,11 @@ from midwatch.store.runs import (
 )
 from midwatch.store.sessions import add_warnings
 from midwatch.timeline.announce import ExecutionPlace, announce_execution
+from midwatch.timeline.approvals import ApprovalRecorder
 from midwatch.timeline.entries import add_streamed
 from midwatch.timeline.record import ExecutionRecorder
 from midwatch.timeline.run import RunLog
+from midwatch.tools.consent import PersonalConsent
 from midwatch.tools.inflight import CallCancelled
 from midwatch.tools.results.shelf import StoredShelf
 from midwatch.tools.workbench import Workbench, open_workbench
@@ -57,6 +64,7 @@ log = structlog.get_logger()
 
 
 _CANCELLED = ExecutionEnding(status=WorkStatus.CANCELLED, error="cancelled by a person")
+_PARKED = ExecutionEnding(status=WorkStatus.ACTIVE)
 
 
 async def run_execution(assignment: Assignment, *, means: Means, run: RunLog) -> ExecutionEnding:
@@ -70,6 +78,14 @@ async def run_execution(assignment: Assignment, *, means: Means, run: RunLog) ->
             status=before.status, error=before.error_message, text=before.final_text, text_id=before.final_text_id
         )
     execution = _name_execution(assignment)
+    with open_execution_span(assignment, execution_id=execution.execution_id) as span:
+        ending = await _run_within(assignment, execution, means=means, run=run)
+        if ending.status is not WorkStatus.COMPLETED:
+            span.fail(ending.status)
+    return ending
+
+
+async def _run_within(assignment: Assignment, execution: NewExecution, *, means: Means, run: RunLog) -> ExecutionEnding:
     try:
         return await _run(assignment, execution, means=means, run=run)
     except (LeaseLost, Draining, StoreUnavailable):
@@ -124,9 +140,13 @@ async def _run(assignment: Assignment, execution: NewExecution, *, means: Means,
     async with AsyncExitStack() as tools:
         outcome = await work.attempt(conversation, tools)
         # Stored while the tools are still open: nobody waits for a server's farewell to read the analysis.
-        if isinstance(outcome, ExecutionEnding):
-            return await end_execution(execution, outcome, run=run)
-        return await work.store_outcome(outcome)
+        match outcome:
+            case Parked():
+                return _PARKED
+            case ExecutionEnding():
+                return await end_execution(execution, outcome, run=run)
+            case _:
+                return await work.store_outcome(outcome)
 
 
 async def end_execution(execution: NewExecution, ending: ExecutionEnding, *, run: RunLog) -> ExecutionEnding:
@@ -210,7 +230,7 @@ class _Work:
         limit = asyncio.timeout(seconds)
         try:
             async with limit, self.means.calls.cancellable(self.recorder.execution_id):
-                workbench = await tools.enter_async_context(self._open_workbench())
+                workbench = await tools.enter_async_context(self._open_workbench(conversation))
                 return await self._investigate(workbench, conversation)
         except CallCancelled:
             return _CANCELLED
@@ -219,7 +239,7 @@ class _Work:
                 raise
             return ExecutionEnding(status=WorkStatus.TIMED_OUT, error=f"not done within {seconds:.0f} s")
 
-    def _open_workbench(self) -> AbstractAsyncContextManager[Workbench]:
+    def _open_workbench(self, conversation: Conversation) -> AbstractAsyncContextManager[Workbench]:
         means, settings = self.means, self.settings
         config = means.config
         return open_workbench(
@@ -243,9 +263,21 @@ class _Work:
                 messages=self.messages,
             ),
             shelf=StoredShelf(means.store, self.recorder.run.session_id),
+            consent=self._build_consent(conversation),
+            state=self.assignment.safety,
+            owner=self.recorder.execution_id,
             execution_id=str(self.recorder.execution_id),
             call_timeout=means.limits.tool_call,
             init_timeout=means.limits.mcp_init,
+        )
+
+    def _build_consent(self, conversation: Conversation) -> PersonalConsent:
+        config = self.means.config
+        waited = [each for each in conversation.open_calls if each.state is CallState.WAITING_APPROVAL]
+        return PersonalConsent(
+            journal=ApprovalRecorder(recorder=self.recorder, waited=frozenset(each.call.call_id for each in waited)),
+            expire_after=config.approvals.expire_after,
+            users={name: user for name in self.servers if (user := config.mcp_servers[name].run_as)},
         )
 
     async def _investigate(self, workbench: Workbench, conversation: Conversation) -> Outcome:
@@ -264,6 +296,11 @@ class _Work:
             purse=self.assignment.purse,
             messages=messages,
             manner=self.manner,
+            check=ClaimCheck(
+                store=self.means.store,
+                session_id=self.recorder.run.session_id,
+                tools=workbench.gate.list_names,
+            ),
             offer_results=workbench.shelf.offer,
             switches=0 if before is None else before.switches,
             occasion=await self._count_occasions(),
@@ -301,24 +338,18 @@ class _Work:
         run = self.recorder.run
         await run.transact(partial(add_warnings, fence=run.fence, warnings=warnings))
 
-    async def store_outcome(self, outcome: Outcome) -> ExecutionEnding:
+    async def store_outcome(self, outcome: Concluded | Failed | TimedOut) -> ExecutionEnding:
         recorder = self.recorder
-        ending = _end_as(outcome, recorder)
         # Made once: tried again after a lost answer, the same rows are found to be there.
-        conclusion = _conclusion(outcome, recorder) if isinstance(outcome, Concluded) else None
+        conclusion = self._build_conclusion(outcome) if isinstance(outcome, Concluded) else None
+        ending = _end_as(outcome, text_id=None if conclusion is None else conclusion.text_id)
 
         async def write(tx: Tx) -> int:
             nonlocal ending
             if await lock_execution(tx, recorder.run.session_id, recorder.execution_id):
                 ending = _CANCELLED
             elif conclusion is not None:
-                await commit_batch(
-                    tx,
-                    recorder.run.fence,
-                    conclusion,
-                    stage_id=recorder.stage_id,
-                    execution_id=recorder.execution_id,
-                )
+                await conclusion.write(tx, recorder)
             return await finish_execution(
                 tx,
                 recorder.run.fence,
@@ -337,13 +368,19 @@ class _Work:
             status=ending.status,
             error=ending.error,
         )
+        if conclusion is not None and ending is not _CANCELLED:
+            conclusion.count(recorder)
         return ending
 
+    def _build_conclusion(self, outcome: Concluded) -> Conclusion:
+        owed = self.assignment.safety.machine.list_owed(self.recorder.execution_id)
+        return build_conclusion(outcome, self.recorder, owed=owed)
 
-def _end_as(outcome: Outcome, recorder: ExecutionRecorder) -> ExecutionEnding:
+
+def _end_as(outcome: Concluded | Failed | TimedOut, *, text_id: UUID | None) -> ExecutionEnding:
     match outcome:
         case Concluded(text=text):
-            return ExecutionEnding(status=WorkStatus.COMPLETED, text=text, text_id=recorder.last_text_id)
+            return ExecutionEnding(status=WorkStatus.COMPLETED, text=text, text_id=text_id)
         case Failed(error=error):
             return ExecutionEnding(status=WorkStatus.FAILED, error=error)
         case TimedOut(error=error):
@@ -362,13 +399,3 @@ def _budget(settings: ExecutionSettings, means: Means) -> Budget:
         iteration=limits.iteration,
         failures_in_a_row=limits.timeouts_in_a_row,
     )
-
-
-def _conclusion(outcome: Concluded, recorder: ExecutionRecorder) -> Batch:
-    batch = Batch()
-    forced = outcome.used_up is not None
-    metadata: dict[str, Any] = {"forced_conclusion": forced, "iterations_used": outcome.iterations}
-    if forced:
-        metadata["forced_conclusion_reason"] = f"{outcome.used_up} used up"
-    recorder.add_conclusion(batch, metadata=metadata)
-    return batch

@@ -5,11 +5,14 @@ from dataclasses import dataclass, field
 
 from midwatch.config.limits import Limits
 from midwatch.config.load import Config
+from midwatch.investigation.decisions import Decisions
 from midwatch.kit.owned import OwnedTasks
 from midwatch.knowledge.runbooks import Runbooks
 from midwatch.llm.gateway import Gateway
 from midwatch.llm.prices import Prices
 from midwatch.store.engine import Store
+from midwatch.telemetry.metrics import UNMETERED, Meters
+from midwatch.telemetry.tracing import UNTRACED, Tracer
 from midwatch.timeline.flush import Flusher
 from midwatch.tools.gate import NoPins, Pins
 from midwatch.tools.inflight import CallsInFlight
@@ -33,6 +36,9 @@ class Means:
     sightings: Sightings = field(default_factory=Sightings)
     pins: Pins = field(default_factory=NoPins)
     calls: CallsInFlight = field(default_factory=CallsInFlight)
+    decisions: Decisions = field(default_factory=Decisions)
     scopes: Scopes = field(default_factory=Scopes)
     """Tool servers that stay open when an execution is over."""
     runbooks: Runbooks = field(default_factory=Runbooks)
+    meters: Meters = UNMETERED
+    tracer: Tracer = UNTRACED

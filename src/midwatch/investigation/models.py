@@ -34,6 +34,7 @@ def open_first(rungs: Sequence[Rung]) -> Ladder:
             return Ladder(
                 model,
                 backend=rung.backend,
+                kind=rung.kind,
                 window=rung.window,
                 price=rung.price,
                 unpriced=rung.unpriced,
@@ -56,6 +57,7 @@ def _rung(choice: ModelChoice, settings: ExecutionSettings, *, gateway: Gateway,
     return Rung(
         provider=choice.provider_name,
         backend=choice.backend,
+        kind=choice.provider.type,
         open=partial(_open, choice, settings, gateway=gateway),
         window=choice.provider.context_window or prices.find_window(choice.provider),
         price=partial(prices.estimate, choice.provider),

@@ -74,7 +74,9 @@ class SummaryOpening:
         system = _render_system(
             self.case, settings, workbench=workbench, role=StageType.EXEC_SUMMARY, agent_name=self.agent_name
         )
-        return FirstWords(system=system, user=render_executive_summary(analysis=self.analysis))
+        unverified = self.case.safety.machine.unverified_targets
+        user = render_executive_summary(analysis=self.analysis, unverified=unverified)
+        return FirstWords(system=system, user=user)
 
 
 def _render_system(

@@ -81,6 +81,7 @@ def _rung(choice: ModelChoice, means: Means) -> Rung:
     return Rung(
         provider=choice.provider_name,
         backend=choice.backend,
+        kind=choice.provider.type,
         open=partial(means.gateway.open, choice.provider_name, choice.provider),
         window=choice.provider.context_window or prices.find_window(choice.provider),
         price=partial(prices.estimate, choice.provider),

@@ -16,11 +16,14 @@ from midwatch.investigation.held import Course, HeldSession, run_held
 from midwatch.investigation.means import Means
 from midwatch.investigation.plan import plan_steps
 from midwatch.investigation.resume import announce_cut, announce_resume, close_cut_streams
+from midwatch.investigation.safekeeping import recall_safety
 from midwatch.investigation.summary import run_summary
+from midwatch.kit.clock import boottime
 from midwatch.store.driver import Tx
 from midwatch.store.runs import OpenExecution, list_open_executions, load_run
 from midwatch.store.sessions import Ending, finish_session
 from midwatch.store.spending import Spending, read_spending
+from midwatch.telemetry.series import ENDED, SESSION_SECONDS
 from midwatch.timeline.announce import announce_status
 from midwatch.timeline.run import RunLog
 
@@ -30,7 +33,9 @@ log = structlog.get_logger()
 async def run_session(held: HeldSession, means: Means) -> None:
     """Returns when the session has ended, or when it is somebody else's to go on with."""
     inquiry = _Inquiry()
-    course = Course(what="the session", walk=inquiry.walk, finish=_finish, round_off=inquiry.sum_up)
+    course = Course(
+        what="the session", doing="investigate", walk=inquiry.walk, finish=_finish, round_off=inquiry.sum_up
+    )
     await run_held(held, means, course)
 
 
@@ -41,9 +46,12 @@ class _Inquiry:
     _case: Case | None = None
     _analysis: str = ""
 
-    async def walk(self, held: HeldSession, means: Means, run: RunLog) -> Ending:
-        self._case = await _open_case(held, means, run)
+    async def walk(self, held: HeldSession, means: Means, run: RunLog) -> Ending | None:
+        case = self._case
+        self._case = await _open_case(held, means, run) if case is None else await _reopen(case)
         walked = await walk_chain(self._case)
+        if walked is None:
+            return None
         self._analysis = walked.analysis
         return Ending(status=walked.status, error_message=walked.error, final_text_id=walked.text_id)
 
@@ -61,7 +69,14 @@ async def _open_case(held: HeldSession, means: Means, run: RunLog) -> Case:
         await announce_resume(run, held.claim)
     chain = Chain.model_validate(stored.chain)
     purse = await _open_purse(held, chain, means)
-    return Case(chain=chain, steps=plan_steps(chain), stored=stored, purse=purse, means=means, run=run)
+    safety = await recall_safety(run.session_id, means)
+    return Case(chain=chain, steps=plan_steps(chain), stored=stored, purse=purse, safety=safety, means=means, run=run)
+
+
+async def _reopen(case: Case) -> Case:
+    """Of a run that goes on without having been parked: what its agents have done since is in the journal."""
+    async with case.means.store.connect() as tx:
+        return replace(case, stored=await load_run(tx, case.run.session_id))
 
 
 async def _open_purse(held: HeldSession, chain: Chain, means: Means) -> Purse:
@@ -96,5 +111,13 @@ async def _finish(held: HeldSession, run: RunLog, ending: Ending) -> None:
     else:
         announce_cut(run, status, cut)
         announce_status(run.flusher, run.session_id, status)
+        _count_end(held, run, status)
         log.info("session_ended", status=status)
     held.ended = True
+
+
+def _count_end(held: HeldSession, run: RunLog, status: SessionStatus) -> None:
+    claim = held.claim
+    labels = (claim.alert_type, status)
+    run.meters.count(ENDED, labels)
+    run.meters.observe(SESSION_SECONDS, labels, seconds=claim.ran.total_seconds() + boottime() - run.began)

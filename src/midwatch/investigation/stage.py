@@ -10,9 +10,11 @@ from midwatch.domain.session import ParallelType, StageType, SuccessPolicy, Work
 from midwatch.investigation.assignment import Assignment, ExecutionEnding, Opening
 from midwatch.investigation.case import Case
 from midwatch.investigation.crew import Crew
+from midwatch.investigation.spans import open_stage_span
 from midwatch.investigation.verdict import AgentEnd, judge
 from midwatch.kit.ids import new_id
 from midwatch.store.runs import NewStage, StoredStage, begin_stage, finish_stage
+from midwatch.telemetry.series import STAGE_OUTCOMES
 from midwatch.timeline.announce import Progress, announce_progress
 
 
@@ -49,6 +51,10 @@ class StageEnding:
     agents: tuple[ExecutionEnding, ...]
 
     @property
+    def is_parked(self) -> bool:
+        return not self.status.is_terminal
+
+    @property
     def is_completed(self) -> bool:
         return self.status is WorkStatus.COMPLETED
 
@@ -63,7 +69,10 @@ class StageEnding:
 
 
 async def run_stage(case: Case, work: StageWork) -> StageEnding:
-    """A stage that had finished before stands, and so do the agents of one that had not."""
+    """A stage that had finished before stands, and so do the agents of one that had not.
+
+    One whose agents wait for a person stays active, for whoever takes it up again.
+    """
     before = case.find_stage(work.index)
     if before is not None and before.status.is_terminal:
         return _as_it_ended(before)
@@ -71,12 +80,24 @@ async def run_stage(case: Case, work: StageWork) -> StageEnding:
     stage = _name_stage(work, before)
     if before is None:
         await run.transact(partial(begin_stage, fence=run.fence, stage=stage))
+    with open_stage_span(work.name, stage_id=stage.stage_id, stage_type=work.stage_type) as span:
+        ending = await _work(case, work, stage=stage, before=before)
+        if not ending.is_completed:
+            span.fail(ending.status)
+    return ending
+
+
+async def _work(case: Case, work: StageWork, *, stage: NewStage, before: StoredStage | None) -> StageEnding:
+    run = case.run
     show = partial(_show_progress, case, stage)
     show(f"Stage {stage.stage_name} has started", active=len(work.jobs))
     crew = Crew(
         means=case.means, run=run, on_ended=lambda active: show(f"Stage {stage.stage_name} is at work", active=active)
     )
     endings = await crew.work(_assign(case, work, stage_id=stage.stage_id, before=before))
+    if any(ending.is_parked for ending in endings):
+        show(f"Stage {stage.stage_name} is waiting for approval", active=0)
+        return StageEnding(stage_id=stage.stage_id, status=WorkStatus.ACTIVE, error=None, agents=tuple(endings))
     verdict = judge(
         work.policy,
         [
@@ -85,6 +106,8 @@ async def run_stage(case: Case, work: StageWork) -> StageEnding:
         ],
     )
     await run.transact(partial(finish_stage, fence=run.fence, stage=stage, status=verdict.status, error=verdict.error))
+    if work.stage_type is StageType.ACTION:
+        run.meters.count(STAGE_OUTCOMES, (verdict.status,))
     show(f"Stage {stage.stage_name} is {verdict.status}", active=0)
     return StageEnding(stage_id=stage.stage_id, status=verdict.status, error=verdict.error, agents=tuple(endings))
 
@@ -113,6 +136,7 @@ def _assign(case: Case, work: StageWork, *, stage_id: UUID, before: StoredStage 
             resolve=job.resolve,
             opening=job.opening,
             purse=case.purse,
+            safety=case.safety,
             before=left.get(index),
             seconds=job.seconds,
         )

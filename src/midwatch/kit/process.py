@@ -73,7 +73,8 @@ def kill_held(handles: Sequence[int]) -> None:
 
 def _list_children(pid: int) -> list[int]:
     try:
-        lists = [Path(task.path, "children").read_text(encoding="ascii") for task in os.scandir(f"/proc/{pid}/task")]
+        with os.scandir(f"/proc/{pid}/task") as tasks:
+            lists = [Path(task.path, "children").read_text(encoding="ascii") for task in tasks]
     except OSError:
         # It has ended.
         return []

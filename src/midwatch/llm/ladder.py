@@ -25,6 +25,8 @@ class Rung:
 
     provider: str
     backend: str
+    kind: str = ""
+    """What sort of provider it is, such as `openai`."""
     open: Callable[[], Model]
     """Raises ModelUnavailable."""
     window: int | None = None
@@ -38,6 +40,7 @@ class Rung:
 class Ladder:
     current: Model
     backend: str = ""
+    kind: str = ""
     window: int | None = None
     price: Price = unknown_price
     unpriced: str | None = None
@@ -54,7 +57,7 @@ class Ladder:
             except ModelUnavailable as error:
                 log.warning("standby_unavailable", provider=rung.provider, code=error.code)
                 continue
-            self.backend, self.window = rung.backend, rung.window
+            self.backend, self.kind, self.window = rung.backend, rung.kind, rung.window
             self.price, self.unpriced = rung.price, rung.unpriced
             return self.current
         return None

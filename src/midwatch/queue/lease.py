@@ -12,9 +12,10 @@ import structlog
 from midwatch.domain.errors import Draining, LeaseLost, StoreUnavailable
 from midwatch.domain.session import SessionStatus, StopReason
 from midwatch.kit.clock import Clock, boottime
+from midwatch.queue.heartbeats import Heartbeats
 from midwatch.store.engine import Store
 from midwatch.store.fence import Fence
-from midwatch.store.leases import Claim, release_lease, renew_lease
+from midwatch.store.leases import Claim, release_lease
 from midwatch.store.sessions import wake_workers
 
 log = structlog.get_logger()
@@ -24,6 +25,7 @@ class _Beat(Enum):
     RENEWED = auto()
     CANCELLING = auto()
     LOST = auto()
+    OVER = auto()
     UNREACHABLE = auto()
 
 
@@ -47,6 +49,8 @@ class Lease:
     clock: Clock = boottime
     on_cancelled: Callable[[UUID], None] = lambda _: None
     """Hears of every part of the session that a person wants to end, perhaps more than once."""
+    heartbeats: Heartbeats = field(default_factory=Heartbeats)
+    """Shared by all leases of a replica."""
     stop_reason: StopReason | None = None
     draining: bool = False
     ended: bool = False
@@ -111,6 +115,8 @@ class Lease:
             await self._pause(pause)
             beat = await self._renew(store) if self.remaining > 0 else _Beat.LOST
             pause = min(1.0, usual) if beat is _Beat.UNREACHABLE else usual
+            if beat is _Beat.OVER:
+                return
             if beat is _Beat.LOST:
                 self._lose()
                 return
@@ -139,12 +145,14 @@ class Lease:
     async def _renew(self, store: Store) -> _Beat:
         sent = self.clock()
         try:
-            async with asyncio.timeout(max(self.remaining, 0.0)), store.connect() as tx:
-                renewal = await renew_lease(tx, self.fence, self.times.duration)
+            async with asyncio.timeout(max(self.remaining, 0.0)):
+                renewal = await self.heartbeats.renew(store, self.fence, self.times.duration)
         except (StoreUnavailable, TimeoutError):
             return _Beat.UNREACHABLE
         if renewal is None:
             return _Beat.LOST
+        if renewal.is_over:
+            return _Beat.OVER
         self.renewed_at = sent
         self._tell_cancelled(renewal.cancelled)
         is_over = renewal.status is SessionStatus.CANCELLING or self.claim.chat_stage_id in renewal.cancelled

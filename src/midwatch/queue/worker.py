@@ -26,6 +26,7 @@ _AFTER_FAILURE = 0.5
 @dataclass(slots=True, kw_only=True)
 class Worker:
     store: Store
+    """Over which leases are kept: never one that runs can use up."""
     claim: Callable[[], Awaitable[Lease | None]]
     run: Callable[[Lease], Awaitable[None]]
     slots: int

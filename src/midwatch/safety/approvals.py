@@ -179,7 +179,7 @@ def decide(
 
 def use(approval: Approval, subject: Subject, *, now: datetime) -> Approval | Refusal:
     """The approval as used up, if it is a yes to this very call as it would run now."""
-    refusal = _refuse_state(approval, now) or refuse_unapprovable(subject) or _refuse_changed(approval, subject)
+    refusal = refuse_answer(approval, now=now) or refuse_unapprovable(subject) or _refuse_changed(approval, subject)
     return replace(approval, consumed_at=now) if refusal is None else refusal
 
 
@@ -241,7 +241,8 @@ def _name_of(target: Resource | str) -> str:
     return show_plainly(target if isinstance(target, str) else target.shown_as)
 
 
-def _refuse_state(approval: Approval, now: datetime) -> Refusal | None:
+def refuse_answer(approval: Approval, *, now: datetime) -> Refusal | None:
+    """Whatever the call would do by now: the answer is no, or none, or no longer a yes."""
     state = approval.state_at(now)
     if state is ApprovalState.APPROVED:
         return _refuse_spent(approval, now)

@@ -12,7 +12,7 @@ from typing import Final
 from midwatch.domain.tools import Refusal, ToolKind
 from midwatch.kit.clock import Clock, boottime
 from midwatch.safety.refusals import Code, build_refusal
-from midwatch.safety.resources import UNSTATED, Parts, Resource, fold_name, short_name, split_id
+from midwatch.safety.resources import UNSTATED, Parts, Resource, fold_name, is_kind_of, short_name, split_id
 
 TTL_SECONDS: Final = 45 * 60.0
 MOST_ENTRIES: Final = 500
@@ -82,14 +82,12 @@ class ResolvedContext:
     def add(self, resources: Iterable[Resource]) -> None:
         """Found by a discovery. What a person had named before is meant from now on."""
         for resource in resources:
-            self._put(resource)
-            self._redeem_mentions(resource)
+            self._redeem_mentions(self._put(resource))
         self._evict()
 
     def mean(self, resource: Resource, *, source: Source) -> None:
         """One resource, got by itself or selected."""
-        self._put(resource)
-        self._mark(resource, order=self._next_order(), source=source)
+        self._mark(self._put(resource), order=self._next_order(), source=source)
         self._evict()
 
     def mention(self, names: Sequence[str]) -> None:
@@ -193,18 +191,27 @@ class ResolvedContext:
     def _named(self, name: str) -> list[Resource]:
         return [self._entries[resource_id].resource for resource_id in self._by_name.get(fold_name(name), ())]
 
-    def _put(self, resource: Resource) -> None:
-        former = self._entries.pop(resource.id, None)
+    def _put(self, resource: Resource) -> Resource:
+        """As it is known from now on."""
+        resource_id = resource.id
+        former = self._entries.pop(resource_id, None)
         if former is not None:
-            self._unname(former.resource)
-        self._entries[resource.id] = _Entry(resource, self.clock(), former.pins if former else set())
+            resource = _fill_in(resource, former.resource)
+        self._entries[resource_id] = _Entry(resource, self.clock(), former.pins if former else set())
+        if former is None or former.resource != resource:
+            self._rename(resource, former.resource if former else None)
+        if resource_id in self._meant:
+            self._meant[resource_id] = replace(self._meant[resource_id], resource=resource)
+        return resource
+
+    def _rename(self, resource: Resource, former: Resource | None) -> None:
+        if former is not None:
+            self._unname(former)
         for name in resource.names():
             self._by_name.setdefault(name, {})[resource.id] = None
-        if resource.id in self._meant:
-            self._meant[resource.id] = replace(self._meant[resource.id], resource=resource)
 
     def _redeem_mentions(self, resource: Resource) -> None:
-        for name in resource.names():
+        for name in resource.names() if self._mentions else ():
             mention = self._mentions.get(name)
             if mention is not None:
                 self._mentions[name] = replace(mention, is_resolved=True)
@@ -240,9 +247,11 @@ class ResolvedContext:
         self._unname(self._entries.pop(resource_id).resource)
 
     def _unname(self, resource: Resource) -> None:
+        resource_id = resource.id
         for name in set(resource.names()):
-            self._by_name[name].pop(resource.id)
-            if not self._by_name[name]:
+            named = self._by_name[name]
+            named.pop(resource_id)
+            if not named:
                 del self._by_name[name]
 
     def _next_order(self) -> int:
@@ -250,9 +259,23 @@ class ResolvedContext:
         return self._order
 
 
+def _fill_in(resource: Resource, former: Resource) -> Resource:
+    """Who finds a thing again and says less of it takes nothing back: neither its name nor what may be done to it."""
+    if resource == former:
+        return resource
+    named = resource if resource.name or resource.aliases else former
+    return replace(
+        resource,
+        name=named.name,
+        aliases=named.aliases,
+        parent=resource.parent or former.parent,
+        actions=former.actions if resource.actions is None else resource.actions,
+    )
+
+
 def _may_be(resource: Resource, wanted: Parts) -> bool:
     """Whether something of that name is what an id of other parts speaks of."""
-    is_kind = resource.kind == UNSTATED or fold_name(resource.kind) == fold_name(wanted.kind)
+    is_kind = resource.kind == UNSTATED or is_kind_of(resource.kind, wanted.kind)
     if wanted.host is None:
         return is_kind
     # Two things of one name on two hosts must never pass for one another.

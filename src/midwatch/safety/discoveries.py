@@ -1,7 +1,7 @@
 """What a result has found, by the operator's paths into it. Its words are data: they can be found, never meant."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final, cast
 
 import jmespath
@@ -47,34 +47,29 @@ def find_resources(tool: str, content: str, paths: Mapping[str, str], *, origin:
 
 
 def _read_entries(entries: list[Any], origin: Origin | None) -> Findings:
-    read = [_read_entry(entry) for entry in entries[:MOST_ENTRIES]]
-    distinct = dict.fromkeys(resource for resource in read if resource is not None)
-    resources = tuple(replace(resource, origin=origin) for resource in distinct)
+    read = [_read_entry(entry, origin) for entry in entries[:MOST_ENTRIES]]
+    resources = tuple(dict.fromkeys(resource for resource in read if resource is not None))
     is_nothing = entries == [None]
     return Findings(resources=resources, left_out=0 if is_nothing else len(entries) - len(resources))
 
 
-def _read_entry(entry: Any) -> Resource | None:
-    match entry:
-        case str() | int():
-            return _read_name(entry)
-        case {**fields}:
-            return _read_fields(cast("dict[str, Any]", fields))
-        case _:
-            return None
+def _read_entry(entry: Any, origin: Origin | None) -> Resource | None:
+    if isinstance(entry, str | int):
+        return _read_name(entry, origin)
+    return _read_fields(cast("dict[str, Any]", entry), origin) if isinstance(entry, dict) else None
 
 
-def _read_name(entry: str | int) -> Resource | None:
+def _read_name(entry: str | int, origin: Origin | None) -> Resource | None:
     text = as_part(entry)
     if text is None or find_flaw(text) is not None:
         return None
     parts = split_id(text)
     if parts is None:
-        return None if ":" in text else Resource(kind=UNSTATED, uid=text)
-    return Resource(kind=parts.kind, host=parts.host, uid=parts.uid)
+        return None if ":" in text else Resource(kind=UNSTATED, uid=text, origin=origin)
+    return Resource(kind=parts.kind, host=parts.host, uid=parts.uid, origin=origin)
 
 
-def _read_fields(fields: Mapping[str, Any]) -> Resource | None:
+def _read_fields(fields: Mapping[str, Any], origin: Origin | None) -> Resource | None:
     words = {key: as_part(fields.get(key)) for key in ("kind", "uid", "id", "name", "host", "parent")}
     if any(word is not None and find_flaw(word) is not None for word in words.values()):
         return None
@@ -90,6 +85,7 @@ def _read_fields(fields: Mapping[str, Any]) -> Resource | None:
         aliases=_read_aliases(fields.get("aliases")),
         parent=words["parent"],
         actions=_read_actions(fields.get("actions")),
+        origin=origin,
     )
 
 

@@ -58,7 +58,7 @@ def _by_default(tool: ToolDefinition, kinds: OperatorKinds) -> KindVerdict | Non
             return KindVerdict(kind=ToolKind.WRITE, proven=False, rule="annotation:raised")
         case ToolKind.READ | ToolKind.RESOLVE:
             return KindVerdict(kind=kinds.default, proven=True, rule=f"operator:default:{kinds.default}")
-        case ToolKind.WRITE | ToolKind.ASK:
+        case _:
             # Asking a person is never what a tool server does: "ask" can only mean caution.
             return KindVerdict(kind=ToolKind.WRITE, proven=True, rule=f"operator:default:{kinds.default}")
 

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Final
 from uuid import UUID
 
-from midwatch.domain.tools import Refusal, ToolKind
+from midwatch.domain.tools import Refusal, Ticket, ToolKind
 from midwatch.kit.clock import Clock, boottime
 from midwatch.safety.refusals import CODES, Code, build_refusal, name_failure
 
@@ -42,18 +42,6 @@ def name_outcome(error: str | None) -> Outcome:
     if code in _GIVEN_UP:
         return Outcome.UNKNOWN
     return Outcome.NOT_SENT if CODES[code].blocked else Outcome.FAILED
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ticket:
-    """A call under way. `began` grows from call to call of a session, whoever runs it."""
-
-    number: int
-    kind: ToolKind
-    targets: tuple[str, ...]
-    began: int
-    owner: UUID | None = None
-    """The execution that makes the call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,8 +106,18 @@ class Machine:
     ) -> Ticket | Refusal:
         """Asks and enters in one step: of two changes to one target, the second is refused."""
         refusal = self.refuse(kind, targets, found=found)
-        if refusal is not None:
-            return refusal
+        return self._enter(kind, targets, owner=owner) if refusal is None else refusal
+
+    def observe(self, kind: ToolKind, targets: Collection[str], *, owner: UUID | None = None) -> Ticket | Refusal:
+        """Enters whatever would have been refused, but for a second change while one is under way."""
+        phases = {target: self.phase_of(target) for target in targets} if kind is ToolKind.WRITE else {}
+        blocked = [target for target, phase in phases.items() if phase is Phase.WRITING]
+        if blocked:
+            _, reason, hint = _BLOCKS[0]
+            return _refuse_phase(Phase.WRITING, blocked, reason=reason, hint=hint)
+        return self._enter(kind, targets, owner=owner)
+
+    def _enter(self, kind: ToolKind, targets: Collection[str], *, owner: UUID | None) -> Ticket:
         for change in self._changes.values():
             self._release(change)
         began = self._tick()
@@ -145,23 +143,34 @@ class Machine:
         self._seen |= set(ticket.targets)
         return verified
 
+    def see(self, targets: Iterable[str]) -> None:
+        """Looked at before, as the journal tells."""
+        self._seen |= set(targets)
+
     @property
     def unverified_targets(self) -> tuple[str, ...]:
         """Changed, or being changed, and not looked at since."""
         return tuple(sorted(self._changes))
 
+    def list_owed(self, owner: UUID | None = None) -> tuple[str, ...]:
+        """What an execution has changed and nobody has looked at since; without an owner, all of the session's."""
+        return tuple(
+            target for target in self.unverified_targets if owner is None or self._changes[target].owner == owner
+        )
+
     def refuse_conclusion(self, *, owner: UUID | None = None) -> Refusal | None:
         """An execution answers for its own changes; without an owner, all of the session's count."""
-        owed = sorted(target for target, change in self._changes.items() if owner is None or change.owner == owner)
+        owed = list(self.list_owed(owner))
         if not owed:
             return None
         phases = {self.phase_of(target) for target in owed}
-        phase = Phase.WRITING if Phase.WRITING in phases else Phase.VERIFYING
+        is_under_way = Phase.WRITING in phases
+        look = f"Read {', '.join(owed)} to see what the change has done, then conclude."
         return _refuse_phase(
-            phase,
+            Phase.WRITING if is_under_way else Phase.VERIFYING,
             owed,
             reason="what was changed has not been looked at since",
-            hint=f"Read {', '.join(owed)} to see what the change has done, then conclude.",
+            hint=f"{look} It may still be under way, and only a look after it counts: wait." if is_under_way else look,
         )
 
     def may_conclude(self, *, owner: UUID | None = None) -> bool:

@@ -1,13 +1,11 @@
-"""What may run: the kind of a call against the control level, in enforce or observe mode."""
+"""How refusals are meant, and the refusals that no policy decides: of what cannot be called, read or written."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import assert_never
 
-from midwatch.domain.safety import ControlLevel, SafetyMode
-from midwatch.domain.tools import Refusal, ToolKind
-from midwatch.safety.kinds import KindVerdict
+from midwatch.domain.safety import SafetyMode
+from midwatch.domain.tools import Refusal
 from midwatch.safety.refusals import Code, build_refusal
 
 _LONGEST_NAME = 128
@@ -23,27 +21,6 @@ class Stance:
     mode: SafetyMode
     refuse_proven_writes: bool = False
     """Observe mode that nobody asked for: changes that are proven to be changes are refused all the same."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Allow:
-    observed: str | None = None
-    """The code of the refusal that observe mode let pass."""
-
-
-def decide(verdict: KindVerdict, *, level: ControlLevel, stance: Stance) -> Allow | Refusal:
-    refusal = _refuse(verdict, level)
-    if refusal is None:
-        return Allow()
-    match stance.mode:
-        case SafetyMode.ENFORCE:
-            return refusal
-        case SafetyMode.OBSERVE if stance.refuse_proven_writes and verdict.proven:
-            return _POLICY_BLOCKED
-        case SafetyMode.OBSERVE:
-            return Allow(observed=refusal.code)
-        case _ as never:
-            assert_never(never)
 
 
 def refuse_unknown_tool(name: str, *, known: Iterable[str]) -> Refusal:
@@ -100,34 +77,3 @@ def refuse_mistakes(mistakes: Sequence[tuple[str, str]], *, names: Iterable[str]
             "arguments": [name[:_LONGEST_NAME] for name in names][:_MOST_AVAILABLE],
         },
     )
-
-
-def _refuse(verdict: KindVerdict, level: ControlLevel) -> Refusal | None:
-    if verdict.kind in (ToolKind.READ, ToolKind.RESOLVE):
-        return None
-    match level:
-        case ControlLevel.READ_ONLY:
-            return _READ_ONLY
-        case ControlLevel.CONTROLLED:
-            return _NEEDS_APPROVAL
-        case ControlLevel.AUTONOMOUS:
-            return None
-        case _ as never:
-            assert_never(never)
-
-
-_READ_ONLY = Refusal(
-    code="READ_ONLY_VIOLATION",
-    reason="changes are switched off, and this tool changes things or is not known to only read",
-    hint="Go on with tools that read. Propose the change in your analysis, with the exact call and why it would help.",
-)
-_NEEDS_APPROVAL = Refusal(
-    code="APPROVAL_REQUIRED",
-    reason="a person must approve every change, and approvals cannot be given here yet",
-    hint="Do not try again. Propose the change in your analysis, so that a person can make it.",
-)
-_POLICY_BLOCKED = Refusal(
-    code="POLICY_BLOCKED",
-    reason="this tool is known to change things, and nobody has allowed changes",
-    hint="Go on with tools that read. Propose the change in your analysis, with the exact call and why it would help.",
-)

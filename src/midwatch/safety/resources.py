@@ -88,9 +88,17 @@ def family_of(kind: str) -> Family | None:
     return _FAMILIES.get(fold_name(kind).replace("-", "_"))
 
 
+def is_kind_of(kind: str, wanted: str) -> bool:
+    """The name of a family stands for every kind in it."""
+    word = fold_name(wanted)
+    return fold_name(kind) == word or (word in set(Family) and family_of(kind) == Family(word))
+
+
 def build_id(kind: str, uid: str, *, host: str | None = None) -> str:
     """`{kind}:{host}:{uid}` or `{kind}:{uid}`. No part can pass for two, whatever is written in it."""
-    return ":".join(escape_part(part) for part in (kind, host, uid) if part is not None)
+    if host is None:
+        return f"{escape_part(kind)}:{escape_part(uid)}"
+    return f"{escape_part(kind)}:{escape_part(host)}:{escape_part(uid)}"
 
 
 def split_id(text: str) -> Parts | None:
@@ -104,12 +112,12 @@ def split_id(text: str) -> Parts | None:
 
 
 def escape_part(part: str) -> str:
-    return part.replace("%", "%25").replace(":", "%3A")
+    return part.replace("%", "%25").replace(":", "%3A") if "%" in part or ":" in part else part
 
 
 def fold_name(name: str) -> str:
     """How names are compared: people and providers do not agree on case, width and blanks."""
-    return unicodedata.normalize("NFKC", name).strip().casefold()
+    return (name if name.isascii() else unicodedata.normalize("NFKC", name)).strip().casefold()
 
 
 def short_name(name: str) -> str:
@@ -123,7 +131,7 @@ def find_flaw(part: str) -> str | None:
         return "is empty"
     if len(part) > LONGEST_PART:
         return f"is longer than {LONGEST_PART} characters"
-    if part != part.strip() or any(_is_hidden(character) for character in part):
+    if part != part.strip() or _has_hidden(part):
         return "has blanks at its ends, or characters that cannot be seen"
     if "*" in part or "?" in part:
         return "has wildcards in it"
@@ -141,6 +149,11 @@ def as_part(value: Any) -> str | None:
 
 def first_match(tool: str, globs: Mapping[str, Value]) -> Value | None:
     return next((value for glob, value in globs.items() if fnmatchcase(tool, glob)), None)
+
+
+def _has_hidden(part: str) -> bool:
+    is_plain = part.isascii() and part.isprintable()
+    return not is_plain and any(_is_hidden(character) for character in part)
 
 
 def _is_hidden(character: str) -> bool:

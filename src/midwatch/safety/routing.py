@@ -138,6 +138,7 @@ def _refuse(place: _Place, children: Sequence[Resource]) -> Refusal:
         hint=f"Make the call on {first.id} ({first.shown_as}) instead of {place.shown_as}.",
         details={
             "target_host": place.shown_as,
+            "target_kind": place.family,
             "more_specific_resources": names,
             "more_specific_resource_ids": [child.id for child in children],
             "target_resource_id": first.id,
@@ -153,6 +154,7 @@ def _refuse_unfound(place: _Place, missing: Sequence[Mention]) -> Refusal:
         hint=f"Find {', '.join(names)} first, and make the call there.",
         details={
             "target_host": place.shown_as,
+            "target_kind": place.family,
             "more_specific_resources": names,
             "more_specific_resource_ids": [],
             "target_resource_id": None,

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
 
-from midwatch.domain.tools import Refusal, ToolKind
-from midwatch.safety.context import ResolvedContext, Source
-from midwatch.safety.machine import Machine, Outcome, Ticket
+from midwatch.domain.tools import Refusal, Ticket, ToolKind
+from midwatch.safety.context import SERVER_PREFIX, ResolvedContext, Source
+from midwatch.safety.machine import Machine, Outcome
 from midwatch.safety.resources import Resource
 from midwatch.safety.routing import refuse_host
 from midwatch.safety.targets import Target
@@ -54,11 +54,11 @@ class SessionSafety:
         if refusal is not None:
             return refusal
         ids = [target.id for target in targets]
-        ticket = self.machine.begin(kind, ids, found=self._found(ids), owner=owner)
-        if kind is ToolKind.WRITE:
-            for target in ids:
-                self.context.pin(target, why=_OWED)
-        return ticket
+        return self._keep(self.machine.begin(kind, ids, found=self._found(ids), owner=owner))
+
+    def observe(self, targets: Collection[Target], *, kind: ToolKind, owner: UUID | None = None) -> Ticket | Refusal:
+        """Enters although something stands against it, so that what follows is told as it would have been."""
+        return self._keep(self.machine.observe(kind, [target.id for target in targets], owner=owner))
 
     def end(self, ticket: Ticket, outcome: Outcome, *, held_for: float = 0.0) -> tuple[str, ...]:
         """The targets that were verified by this call."""
@@ -80,8 +80,16 @@ class SessionSafety:
         self.context.reset(keep=kept)
         self.machine.reset(keep=self.context.ids)
 
+    def _keep(self, entered: Ticket | Refusal) -> Ticket | Refusal:
+        """What is being changed is not forgotten before somebody has looked at it."""
+        if isinstance(entered, Ticket) and entered.kind is ToolKind.WRITE:
+            for target in entered.targets:
+                self.context.pin(target, why=_OWED)
+        return entered
+
     def _found(self, ids: Collection[str]) -> set[str]:
-        return {target for target in ids if self.context.has(target)}
+        """A tool server that answers is there, and the operator has named it."""
+        return {target for target in ids if target.startswith(SERVER_PREFIX) or self.context.has(target)}
 
     def _refuse_target(self, target: Target, *, kind: ToolKind, action: str, enters: bool) -> Refusal | None:
         astray = refuse_host(target.id, self.context, kind=kind, parent=target.parent, enters=enters)

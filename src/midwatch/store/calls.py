@@ -1,22 +1,27 @@
 """Tool calls that need more than a row: a write that starts, and what a dead owner left in flight."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
 from midwatch.domain.errors import LeaseLost
-from midwatch.domain.tools import CallState
+from midwatch.domain.tools import CallState, ToolKind
 from midwatch.kit import json
+from midwatch.safety.machine import Machine, RecordedCall
+from midwatch.store.approvals import consume_approval
 from midwatch.store.driver import Tx
 from midwatch.store.fence import Fence, pass_fence
+from midwatch.store.stops import is_stopped, let_starts_pass
 
 
 class Start(StrEnum):
     STARTED = "started"
     TARGET_BUSY = "target_busy"
     STOPPED = "stopped"
+    APPROVAL_SPENT = "approval_spent"
 
 
 class NotStarted(Exception):
@@ -25,6 +30,14 @@ class NotStarted(Exception):
     def __init__(self, *, why: Start) -> None:
         super().__init__(why)
         self.why = why
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Yes:
+    """A person's, which the start uses up."""
+
+    approval_id: UUID
+    digest: bytes
 
 
 async def start_call(
@@ -36,22 +49,28 @@ async def start_call(
     targets: Sequence[str],
     within: timedelta,
     arguments: str | None = None,
+    changes: bool = True,
+    yes: Yes | None = None,
 ) -> int:
     """Journals the call as started and puts its targets under change. Raises NotStarted, LeaseLost.
 
-    `arguments` are what will be sent, when it is not what was requested.
+    `arguments` are what will be sent, when it is not what was requested. A call that `changes` nothing, but is not sure
+    to run again either, keeps nobody else from its targets.
 
     Run in a transaction of its own, so that a refusal leaves nothing behind.
     """
-    if await tx.fetchval("SELECT EXISTS (SELECT FROM emergency_stops WHERE lifted_at IS NULL)"):
+    await let_starts_pass(tx)
+    if await is_stopped(tx):
         raise NotStarted(why=Start.STOPPED)
-    if targets:
+    if targets and changes:
         await _open_changes(tx, fence, call_id=call_id, targets=sorted(set(targets)), within=within)
+    if yes is not None:
+        await _use(tx, fence, call_id=call_id, yes=yes)
     started = await tx.fetchval(
         """
         UPDATE tool_calls SET state = 'started', verdict = $3::jsonb, targets = $4, epoch = $2,
                deadline = clock_timestamp() + $5, arguments = coalesce($6, arguments)
-        WHERE call_id = $1 AND (state = 'requested' OR state = 'started' AND epoch = $2)
+        WHERE call_id = $1 AND (state IN ('requested', 'waiting_approval') OR state = 'started' AND epoch = $2)
         RETURNING true
         """,
         call_id,
@@ -64,6 +83,17 @@ async def start_call(
     if not started:
         raise LeaseLost(f"call {call_id} was settled by another owner")
     return await pass_fence(tx, fence, ())
+
+
+async def _use(tx: Tx, fence: Fence, *, call_id: UUID, yes: Yes) -> None:
+    """Not twice, and also not again when the answer to a start that went through was lost."""
+    is_started = await tx.fetchval(
+        "SELECT state = 'started' AND epoch = $2 FROM tool_calls WHERE call_id = $1", call_id, fence.epoch
+    )
+    if is_started:
+        return
+    if not await consume_approval(tx, approval_id=yes.approval_id, call_id=call_id, digest=yes.digest):
+        raise NotStarted(why=Start.APPROVAL_SPENT)
 
 
 async def _open_changes(tx: Tx, fence: Fence, *, call_id: UUID, targets: Sequence[str], within: timedelta) -> None:
@@ -88,6 +118,39 @@ async def _open_changes(tx: Tx, fence: Fence, *, call_id: UUID, targets: Sequenc
     )
     if opened != len(targets):
         raise NotStarted(why=Start.TARGET_BUSY)
+
+
+async def load_recorded_calls(tx: Tx, session_id: UUID) -> list[RecordedCall]:
+    """What was sent of changes, and what has verified them, for whoever takes the session over."""
+    rows = await tx.fetch(
+        """
+        SELECT c.targets, c.execution_id, c.verdict->>'kind' AS kind, (c.verdict->>'began')::bigint AS began,
+               c.verdict->'verified' AS verified,
+               CASE WHEN c.state IN ('started', 'unknown')
+                    THEN greatest(0, extract(epoch FROM c.deadline - clock_timestamp()))::float8 ELSE 0 END AS held_for
+        FROM agent_executions e JOIN tool_calls c USING (execution_id)
+        WHERE e.session_id = $1 AND c.state IN ('started', 'finished', 'unknown') AND c.verdict ? 'began'
+          AND (c.verdict->>'kind' = 'write' AND c.error_code IS DISTINCT FROM 'NOT_DISPATCHED'
+               OR c.verdict ? 'verified')
+        """,
+        session_id,
+    )
+    return [
+        RecordedCall(
+            kind=ToolKind(row["kind"]),
+            targets=tuple(row["targets"] or ()),
+            began=row["began"],
+            verified=tuple(json.decode(row["verified"])) if row["verified"] else (),
+            owner=row["execution_id"],
+            held_for=row["held_for"] or 0.0,
+        )
+        for row in rows
+    ]
+
+
+async def list_unverified(tx: Tx, session_id: UUID) -> tuple[str, ...]:
+    """What was changed in the session, and nobody has looked at since."""
+    return Machine.rebuild(await load_recorded_calls(tx, session_id)).unverified_targets
 
 
 async def read_call_state(tx: Tx, session_id: UUID, call_id: UUID) -> CallState | None:

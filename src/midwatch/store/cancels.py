@@ -6,11 +6,18 @@ from midwatch.domain.session import WorkStatus
 from midwatch.store.driver import Tx
 
 
+async def lock_session(tx: Tx, session_id: UUID) -> None:
+    """First of all, for whoever decides about a run that may be parked."""
+    await tx.execute("SELECT FROM alert_sessions WHERE session_id = $1 FOR NO KEY UPDATE", session_id)
+
+
 async def request_execution_cancel(tx: Tx, session_id: UUID, execution_id: UUID) -> WorkStatus | None:
     """The status before; nothing is asked of one that has ended. None when there is no such execution.
 
-    Run in a transaction: the row's lock is what an execution that ends in the same moment waits for.
+    Run in a transaction: the row's lock is what an execution that ends in the same moment waits for. The session's row
+    is locked before it, since the run may be parked.
     """
+    await lock_session(tx, session_id)
     status = await tx.fetchval(
         """
         SELECT e.status FROM agent_executions e JOIN alert_sessions s USING (session_id)

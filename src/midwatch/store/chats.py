@@ -10,11 +10,12 @@ from midwatch.domain.errors import LeaseLost, NotFound
 from midwatch.domain.session import SessionStatus, WorkStatus
 from midwatch.domain.timeline import EventType
 from midwatch.kit import json
-from midwatch.store.cancels import add_cancel_request, drop_cancel_requests, is_cancel_requested
+from midwatch.store.cancels import add_cancel_request, drop_cancel_requests, is_cancel_requested, lock_session
 from midwatch.store.driver import Row, Tx
 from midwatch.store.fence import Event, Fence, pass_fence, tell
 from midwatch.store.leases import end_lease
-from midwatch.store.sessions import close_work
+from midwatch.store.parking import leave_parked
+from midwatch.store.sessions import close_work, note_unverified
 
 CHAT_STAGE = "Chat"
 
@@ -29,6 +30,20 @@ class ChatGround:
 
 CHAT_ENABLED = "coalesce((s.chain #>> '{chat,enabled}')::boolean, true)"
 """Of a session `s`, by the chain it was submitted with. A chain that says nothing of chat has it."""
+
+
+ATTEMPTS = """
+    CASE WHEN stages.stage_type = 'chat' THEN coalesce(
+        (SELECT l.attempts FROM session_leases l
+         WHERE l.session_id = stages.session_id AND l.run_kind = 'chat' AND l.expires_at IS NOT NULL
+             AND stages.status IN ('pending', 'active')),
+        (SELECT (e.metadata ->> 'attempts')::integer FROM timeline_events e
+         WHERE e.session_id = stages.session_id AND e.stage_id = stages.stage_id AND e.event_type = 'session_resumed'
+         ORDER BY e.sequence_number DESC LIMIT 1),
+        0) END AS attempts
+"""
+"""Of a row of `stages` that answers a question: take-overs in a row without progress, by its lease while it is open and
+by what its timeline tells later. Of other stages none is known: the session's lease counts those."""
 
 
 async def read_chat_ground(tx: Tx, session_id: UUID) -> ChatGround | None:
@@ -51,6 +66,8 @@ class NewQuestion:
     text_id: UUID
     content: str
     author: str
+    is_authenticated: bool = False
+    """Whoever asked has shown the approver's secret."""
     warnings: Sequence[str] = ()
 
 
@@ -79,8 +96,8 @@ async def insert_question(tx: Tx, question: NewQuestion) -> Asked | None:
         ), said AS (
             INSERT INTO texts (session_id, text_id, content) VALUES ($1, $6, $7)
         ), message AS (
-            INSERT INTO chat_user_messages (message_id, chat_id, text_id, author)
-            SELECT $3, chat_id, $6, $8 FROM chat
+            INSERT INTO chat_user_messages (message_id, chat_id, text_id, author, is_authenticated)
+            SELECT $3, chat_id, $6, $8, $10 FROM chat
         ), stage AS (
             INSERT INTO stages (stage_id, session_id, stage_index, stage_name, stage_type, status,
                                 expected_agent_count, chat_id, chat_user_message_id)
@@ -114,19 +131,23 @@ async def insert_question(tx: Tx, question: NewQuestion) -> Asked | None:
         json.clean_text(question.content),
         json.clean_text(question.author),
         CHAT_STAGE,
+        question.is_authenticated,
     )
     return Asked(chat_id=row["chat_id"], seq=row["seq"]) if row else None
 
 
 async def _offer_lease(tx: Tx, session_id: UUID) -> bool:
-    """A lease that has expired and has no owner: whoever looks for work takes it. False when somebody holds one."""
+    """A lease that has expired and has no owner: whoever looks for work takes it.
+
+    False when somebody holds one, or waits for a person.
+    """
     offered = await tx.fetchval(
         """
         UPDATE session_leases SET
             alert_attempts = CASE run_kind WHEN 'alert' THEN attempts ELSE alert_attempts END,
             run_kind = 'chat', owner = NULL, claimed_at = clock_timestamp(), expires_at = clock_timestamp(),
-            released = true, attempts = 0, ran_ms = 0
-        WHERE session_id = $1 AND expires_at IS NULL RETURNING true
+            renewed_at = NULL, released = true, attempts = 0, ran_ms = 0
+        WHERE session_id = $1 AND expires_at IS NULL AND NOT parked RETURNING true
         """,
         session_id,
     )
@@ -155,30 +176,38 @@ class StoredQuestion:
     status: WorkStatus
     content: str
     author: str
+    is_authenticated: bool
     created_at: datetime
     error_message: str | None
+    attempts: int
+    """Take-overs of its answer in a row, without progress between them."""
+    resumed_at: Sequence[datetime] = ()
 
     def asked_before(self, other: "StoredQuestion") -> bool:
         return self.stage_index < other.stage_index
 
 
-_QUESTIONS = """
-    SELECT m.chat_id, m.message_id, st.stage_id, st.stage_index, st.status, t.content,
-           coalesce(m.author, '') AS author, m.created_at, st.error_message
-    FROM stages st
-    JOIN chat_user_messages m ON m.message_id = st.chat_user_message_id
-    JOIN texts t ON t.session_id = st.session_id AND t.text_id = m.text_id
-    WHERE st.session_id = $1 AND st.stage_type = 'chat'
-"""
+_QUESTIONS = f"""
+    SELECT m.chat_id, m.message_id, stages.stage_id, stages.stage_index, stages.status, t.content,
+           coalesce(m.author, '') AS author, m.is_authenticated, m.created_at, stages.error_message, {ATTEMPTS}, ARRAY(
+               SELECT e.created_at FROM timeline_events e
+               WHERE e.session_id = $1 AND e.stage_id = stages.stage_id AND e.event_type = 'session_resumed'
+               ORDER BY e.sequence_number
+           ) AS resumed_at
+    FROM stages
+    JOIN chat_user_messages m ON m.message_id = stages.chat_user_message_id
+    JOIN texts t ON t.session_id = stages.session_id AND t.text_id = m.text_id
+    WHERE stages.session_id = $1 AND stages.stage_type = 'chat'
+"""  # noqa: S608 -- nothing but columns of ours
 
 
 async def list_questions(tx: Tx, session_id: UUID) -> tuple[StoredQuestion, ...]:
     """In the order they were asked."""
-    return tuple(map(_question, await tx.fetch(f"{_QUESTIONS} ORDER BY st.stage_index", session_id)))
+    return tuple(map(_question, await tx.fetch(f"{_QUESTIONS} ORDER BY stages.stage_index", session_id)))
 
 
 async def read_question(tx: Tx, session_id: UUID, stage_id: UUID) -> StoredQuestion:
-    row = await tx.fetchrow(f"{_QUESTIONS} AND st.stage_id = $2", session_id, stage_id)
+    row = await tx.fetchrow(f"{_QUESTIONS} AND stages.stage_id = $2", session_id, stage_id)
     if row is None:
         raise NotFound("question of stage", stage_id)
     return _question(row)
@@ -208,10 +237,11 @@ class AnswerEnding:
 async def finish_answer(tx: Tx, fence: Fence, question: StoredQuestion, ending: AnswerEnding) -> tuple[WorkStatus, int]:
     """The one end of a question: what a person has cancelled is cancelled. Returns the status and feed sequence.
 
-    Rows are locked in the order lease, stage, feed.
+    Rows are locked in the order lease, session, stage, feed.
     """
     if not await end_lease(tx, fence):
         raise LeaseLost(f"the question of session {fence.session_id} ended under another owner")
+    await note_unverified(tx, fence.session_id)
     await tx.execute("SELECT FROM stages WHERE stage_id = $1 FOR NO KEY UPDATE", question.stage_id)
     cancelled = await is_cancel_requested(tx, fence.session_id, question.stage_id)
     status = WorkStatus.CANCELLED if cancelled else ending.status
@@ -226,7 +256,9 @@ async def finish_answer(tx: Tx, fence: Fence, question: StoredQuestion, ending: 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatCancel:
     seq: int | None
-    """The feed's new sequence number when nobody had begun to answer, and the question has ended at once."""
+    """The feed's new sequence number when nobody was at work on it, and the question has ended at once."""
+    told: tuple[Event, ...] = ()
+    """What was told of it there."""
 
 
 async def request_chat_cancel(tx: Tx, session_id: UUID) -> ChatCancel | None:
@@ -234,6 +266,8 @@ async def request_chat_cancel(tx: Tx, session_id: UUID) -> ChatCancel | None:
 
     The lease of a running one is left alone: heartbeats wait for nobody.
     """
+    await lock_session(tx, session_id)
+    was_parked = await leave_parked(tx, session_id)
     withdrawn = await tx.fetchval(
         """
         UPDATE session_leases SET expires_at = NULL, released = false
@@ -248,12 +282,15 @@ async def request_chat_cancel(tx: Tx, session_id: UUID) -> ChatCancel | None:
     )
     if stage_id is None:
         return None
-    if not withdrawn:
+    if not withdrawn and not was_parked:
         await add_cancel_request(tx, session_id, stage_id)
         return ChatCancel(seq=None)
     question = await read_question(tx, session_id, stage_id)
     await _end_stage(tx, stage_id, status=WorkStatus.CANCELLED, error="cancelled before it was answered")
-    return ChatCancel(seq=await tell(tx, session_id, [_stage_event(question, WorkStatus.CANCELLED)]))
+    events = await close_work(tx, session_id, SessionStatus.CANCELLED)
+    await drop_cancel_requests(tx, session_id)
+    seq = await tell(tx, session_id, [*events, _stage_event(question, WorkStatus.CANCELLED)])
+    return ChatCancel(seq=seq, told=tuple(events))
 
 
 async def _end_stage(tx: Tx, stage_id: UUID, *, status: WorkStatus, error: str | None) -> None:

@@ -22,7 +22,7 @@ async def read_events(tx: Tx, after: Mapping[UUID, int], *, limit: int) -> Seque
                CASE WHEN l.interaction_id IS NOT NULL THEN 'llm' WHEN m.interaction_id IS NOT NULL THEN 'mcp' END
                    AS interaction_type,
                left(x.content, $3) AS content, length(x.content) AS content_length,
-               c.call_id, c.tool_name, c.arguments, c.error_code, c.state AS call_state
+               c.call_id, c.tool_name, c.arguments, c.error_code, c.state AS call_state, c.verdict
         FROM unnest($1::uuid[], $2::bigint[]) AS w(session_id, after)
         JOIN events e ON e.session_id = w.session_id AND e.seq > w.after
         LEFT JOIN timeline_events t ON t.event_id = e.ref
@@ -62,7 +62,7 @@ async def read_timeline(tx: Tx, session_id: UUID) -> Sequence[Row]:
         SELECT t.event_id, t.session_id, t.stage_id, t.execution_id, t.parent_execution_id, t.sequence_number,
                t.created_at, t.updated_at, t.event_type, t.status, t.metadata, t.llm_interaction_id,
                t.mcp_interaction_id, left(x.content, $2) AS content, length(x.content) AS content_length,
-               c.call_id, c.tool_name, c.arguments, c.error_code, c.state AS call_state
+               c.call_id, c.tool_name, c.arguments, c.error_code, c.state AS call_state, c.verdict
         FROM timeline_events t
         LEFT JOIN texts x ON x.session_id = t.session_id AND x.text_id = t.text_id
         LEFT JOIN tool_calls c ON c.call_id = t.call_id
@@ -86,18 +86,25 @@ async def read_live_texts(tx: Tx, session_id: UUID) -> Sequence[Row]:
     )
 
 
-async def keep_live_texts(tx: Tx, rows: Sequence[tuple[UUID, UUID, UUID, UUID, str, str]]) -> None:
-    """Rows of (event, session, stage, execution, type, text so far)."""
-    events, sessions, stages, executions, types, contents = map(list, zip(*rows, strict=True))
+async def keep_live_texts(tx: Tx, rows: Sequence[tuple[UUID, UUID, int, UUID, UUID, str, str]]) -> None:
+    """Rows of (event, session, epoch, stage, execution, type, text so far).
+
+    Kept only under a lease that still holds: whoever was frozen until the session went on elsewhere, or ended, would
+    leave texts behind that nobody takes away.
+    """
+    events, sessions, epochs, stages, executions, types, contents = map(list, zip(*rows, strict=True))
     await tx.execute(
         """
         INSERT INTO live_texts (event_id, session_id, stage_id, execution_id, event_type, content)
         SELECT e, s, st, ex, ty::timeline_word, c
-        FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[]) AS r(e, s, st, ex, ty, c)
+        FROM unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::uuid[], $5::uuid[], $6::text[], $7::text[])
+            AS r(e, s, epoch, st, ex, ty, c)
+        JOIN session_leases l ON l.session_id = r.s AND l.epoch = r.epoch AND l.expires_at IS NOT NULL
         ON CONFLICT (event_id) DO UPDATE SET content = excluded.content, updated_at = clock_timestamp()
         """,
         events,
         sessions,
+        epochs,
         stages,
         executions,
         types,

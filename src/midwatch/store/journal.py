@@ -56,6 +56,7 @@ class SettledCall:
     verdict: dict[str, Any] | None
     arguments: str | None = None
     """What was sent, when it is not what was requested."""
+    targets: list[str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +80,8 @@ class McpInteraction:
     interaction_id: UUID
     server_name: str
     tool_name: str
-    call_id: UUID
+    call_id: UUID | None
+    """None when code asked for it, and not a model."""
     duration_ms: int
     error_message: str | None
 
@@ -190,9 +192,10 @@ WITH fence AS (
         provider_call_id text, tool_name text, arguments text, event_id uuid)
 ), settled AS (
     UPDATE tool_calls c SET state = r.state, result_text_id = r.result_text_id, error_code = r.error_code,
-           verdict = coalesce(r.verdict, c.verdict), arguments = coalesce(r.arguments, c.arguments)
+           verdict = coalesce(r.verdict, c.verdict), arguments = coalesce(r.arguments, c.arguments),
+           targets = coalesce(r.targets, c.targets)
     FROM doc, jsonb_to_recordset(d->'settled') AS r(call_id uuid, state call_state, result_text_id uuid,
-        error_code text, verdict jsonb, arguments text)
+        error_code text, verdict jsonb, arguments text, targets text[])
     WHERE c.call_id = r.call_id
 ), changes_over AS (
     DELETE FROM open_changes o

@@ -1,11 +1,12 @@
 """What outsiders read of a session."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from midwatch.kit import json
-from midwatch.store.chats import CHAT_ENABLED
+from midwatch.store.chats import ATTEMPTS, CHAT_ENABLED
 from midwatch.store.driver import Row, Tx
 from midwatch.store.spending import COST_COLUMNS
 from midwatch.store.stage_counts import STAGE_COUNTS
@@ -16,7 +17,18 @@ class SessionReading:
     session: dict[str, Any]
     stages: tuple[dict[str, Any], ...]
     executions: tuple[dict[str, Any], ...]
-    resumed_at: tuple[Any, ...]
+    resumptions: tuple["Resumption", ...]
+
+    def resumed_at(self, stage_id: UUID | None = None) -> list[datetime]:
+        """When the investigation went on after an interruption, or the answer in this stage did."""
+        return [resumption.at for resumption in self.resumptions if resumption.stage_id == stage_id]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resumption:
+    at: datetime
+    stage_id: UUID | None
+    """Of a question's answer."""
 
 
 async def read_session(tx: Tx, session_id: UUID) -> SessionReading | None:
@@ -25,7 +37,7 @@ async def read_session(tx: Tx, session_id: UUID) -> SessionReading | None:
         SELECT s.session_id, s.alert_data, s.alert_type, s.status, s.chain_id, s.author, s.error_message, s.created_at,
                s.started_at, s.completed_at, s.current_stage_index, s.current_stage_id, s.waiting_for, s.warnings,
                s.unverified_targets, s.executive_summary_error, s.runbook_url, s.slack_message_fingerprint,
-               s.mcp_selection, s.pod_id, l.expires_at AS lease_expires_at, c.chat_id, {CHAT_ENABLED} AS chat_enabled,
+               s.mcp_selection, c.chat_id, {CHAT_ENABLED} AS chat_enabled,
                CASE l.run_kind WHEN 'alert' THEN l.attempts ELSE l.alert_attempts END AS attempts,
                (SELECT count(*) FROM chat_user_messages m WHERE m.chat_id = c.chat_id) AS chat_message_count,
                f.content AS final_analysis, x.content AS executive_summary,
@@ -45,20 +57,22 @@ async def read_session(tx: Tx, session_id: UUID) -> SessionReading | None:
     )
     if session is None:
         return None
-    stages = await tx.fetch("SELECT * FROM stages WHERE session_id = $1 ORDER BY stage_index", session_id)
+    stages = await tx.fetch(_STAGES, session_id)
     executions = await tx.fetch(_EXECUTIONS, session_id)
     resumed = await tx.fetch(
-        "SELECT created_at FROM timeline_events WHERE session_id = $1 AND event_type = 'session_resumed' "
-        "AND stage_id IS NULL ORDER BY sequence_number",
+        "SELECT created_at AS at, stage_id FROM timeline_events "
+        "WHERE session_id = $1 AND event_type = 'session_resumed' ORDER BY sequence_number",
         session_id,
     )
     return SessionReading(
         session=_decoded(session),
         stages=tuple(dict(row) for row in stages),
         executions=tuple(dict(row) for row in executions),
-        resumed_at=tuple(row["created_at"] for row in resumed),
+        resumptions=tuple(Resumption(**dict(row)) for row in resumed),
     )
 
+
+_STAGES = f"SELECT *, {ATTEMPTS} FROM stages WHERE session_id = $1 ORDER BY stage_index"  # noqa: S608 -- ours too
 
 _EXECUTIONS = f"""
     SELECT e.execution_id, e.stage_id, e.agent_name, e.agent_index, e.status, e.llm_provider, e.llm_backend,
@@ -131,3 +145,23 @@ async def session_exists(tx: Tx, session_id: UUID) -> bool:
     return await tx.fetchval(
         "SELECT EXISTS (SELECT FROM alert_sessions WHERE session_id = $1 AND deleted_at IS NULL)", session_id
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueDepth:
+    queued: int
+    """Sessions that nobody has taken yet."""
+    active: int
+    """Sessions that a replica holds."""
+
+
+async def read_queue_depth(tx: Tx) -> QueueDepth:
+    row = await tx.fetchrow(
+        """
+        SELECT (SELECT count(*) FROM alert_sessions WHERE status = 'pending' AND deleted_at IS NULL) AS queued,
+               (SELECT count(*) FROM session_leases WHERE run_kind = 'alert' AND expires_at > clock_timestamp())
+                   AS active
+        """
+    )
+    assert row is not None  # noqa: S101 -- a query without FROM has one row
+    return QueueDepth(queued=row["queued"], active=row["active"])

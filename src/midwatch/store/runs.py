@@ -1,6 +1,6 @@
 """Stages and executions, and what a resumed run needs to read of them: the rows alone tell how far it got."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -13,8 +13,10 @@ from midwatch.domain.session import ParallelType, SessionStatus, StageType, Succ
 from midwatch.domain.timeline import EventType
 from midwatch.domain.tools import CallState, ToolCall
 from midwatch.kit import json
+from midwatch.store.approvals import withdraw_questions
 from midwatch.store.driver import Row, Tx
 from midwatch.store.fence import Event, Fence, pass_fence
+from midwatch.store.parking import describe_decision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +56,10 @@ class StoredRun:
     status: SessionStatus
     created_at: datetime
     stages: tuple[StoredStage, ...]
+
+    def find_execution(self, stage_id: UUID, *, agent_index: int) -> StoredExecution | None:
+        executions = (each for stage in self.stages if stage.stage_id == stage_id for each in stage.executions)
+        return next((each for each in executions if each.agent_index == agent_index), None)
 
 
 async def load_run(tx: Tx, session_id: UUID) -> StoredRun:
@@ -250,6 +256,7 @@ async def finish_execution(
     tx: Tx, fence: Fence, execution_id: UUID, *, status: WorkStatus, error: str | None, final_text_id: UUID | None
 ) -> int:
     """Children first: an execution's open streams end as it does, and nobody learns what became of its open calls."""
+    withdrawn = await withdraw_questions(tx, fence.session_id, execution_id=execution_id)
     streams = await tx.fetch(
         """
         WITH closed AS (
@@ -277,9 +284,27 @@ async def finish_execution(
         error,
         final_text_id,
     )
-    return await pass_fence(
-        tx, fence, [Event(type=EventType.TIMELINE_COMPLETED, ref=row["event_id"]) for row in streams]
+    closed = [Event(type=EventType.TIMELINE_COMPLETED, ref=row["event_id"]) for row in streams]
+    return await pass_fence(tx, fence, [*closed, *map(describe_decision, withdrawn)])
+
+
+async def withdraw_reply(
+    tx: Tx, fence: Fence, execution_id: UUID, *, text_id: UUID | None, metadata: Mapping[str, Any]
+) -> list[Event]:
+    """What was shown as a reply, and is none any more. Whoever calls this passes the fence with what is to be told."""
+    rows = await tx.fetch(
+        """
+        UPDATE timeline_events SET status = 'withdrawn', updated_at = clock_timestamp(),
+               metadata = coalesce(metadata, '{}') || $4::jsonb
+        WHERE session_id = $1 AND execution_id = $2 AND text_id = $3 AND event_type = 'llm_response'
+        RETURNING event_id
+        """,
+        fence.session_id,
+        execution_id,
+        text_id,
+        json.encode_text(metadata),
     )
+    return [Event(type=EventType.TIMELINE_COMPLETED, ref=row["event_id"]) for row in rows]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

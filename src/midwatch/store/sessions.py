@@ -10,10 +10,13 @@ from midwatch.domain.session import SessionStatus, WorkStatus
 from midwatch.domain.timeline import EventType
 from midwatch.kit import json
 from midwatch.kit.ids import new_id
+from midwatch.store.approvals import withdraw_questions
+from midwatch.store.calls import list_unverified
 from midwatch.store.cancels import drop_cancel_requests
 from midwatch.store.driver import Tx
 from midwatch.store.fence import Event, Fence, pass_fence, tell
-from midwatch.store.leases import end_lease
+from midwatch.store.leases import JOURNAL_FORMAT, end_lease
+from midwatch.store.parking import describe_decision, leave_parked
 
 WAKE_CHANNEL = "midwatch_wake"
 
@@ -35,9 +38,12 @@ class NewSession:
     request_digest: bytes | None = None
 
 
-async def insert_session(tx: Tx, new: NewSession) -> bool:
-    """Whole or not at all. False when the author has used the key before; waits for one who is just using it."""
-    done = await tx.execute(
+async def insert_session(tx: Tx, new: NewSession, *, look_back: int = 0) -> int | None:
+    """How many sessions wait before it; of more than `look_back` no more are counted.
+
+    Whole or not at all: None when the author has used the key before. Waits for one who is just using it.
+    """
+    return await tx.fetchval(
         """
         WITH session AS (
             INSERT INTO alert_sessions
@@ -47,14 +53,19 @@ async def insert_session(tx: Tx, new: NewSession) -> bool:
             ON CONFLICT (author, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
             RETURNING session_id
         ), lease AS (
-            INSERT INTO session_leases (session_id, run_kind) SELECT session_id, 'alert' FROM session
+            INSERT INTO session_leases (session_id, run_kind, journal_format)
+            SELECT session_id, 'alert', $13 FROM session
         ), feed AS (
             INSERT INTO session_feeds (session_id, seq) SELECT session_id, 1 FROM session
         ), mark AS (
             INSERT INTO unindexed_sessions (session_id) SELECT session_id FROM session
+        ), told AS (
+            INSERT INTO events (session_id, seq, type, payload)
+            SELECT session_id, 1, 'session.status', '{"status": "pending"}' FROM session
         )
-        INSERT INTO events (session_id, seq, type, payload)
-        SELECT session_id, 1, 'session.status', '{"status": "pending"}' FROM session
+        SELECT (SELECT count(*) FROM (
+            SELECT FROM alert_sessions WHERE status = 'pending' AND deleted_at IS NULL ORDER BY created_at LIMIT $14
+        ) before) FROM session
         """,
         new.session_id,
         json.clean_text(new.alert_type),
@@ -68,8 +79,9 @@ async def insert_session(tx: Tx, new: NewSession) -> bool:
         None if new.slack_message_fingerprint is None else json.clean_text(new.slack_message_fingerprint),
         new.idempotency_key,
         new.request_digest,
+        JOURNAL_FORMAT,
+        look_back + 1 if look_back else 0,
     )
-    return done.endswith(" 1")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +106,11 @@ async def wake_owner(tx: Tx, session_id: UUID) -> None:
     await tx.execute("SELECT pg_notify($1, $2)", WAKE_CHANNEL, f"cancel:{session_id}")
 
 
+async def wake_decided(tx: Tx, session_id: UUID) -> None:
+    """For a run that goes on meanwhile, and may have an agent that waited for this."""
+    await tx.execute("SELECT pg_notify($1, $2)", WAKE_CHANNEL, f"decision:{session_id}")
+
+
 async def add_warnings(tx: Tx, *, fence: Fence, warnings: Sequence[str]) -> int:
     """What the session says already is not said twice."""
     await tx.execute(
@@ -115,6 +132,9 @@ class CancelRequest:
     after: SessionStatus
     seq: int | None
     """The feed's new sequence number when something changed."""
+    alert_type: str
+    told: tuple[Event, ...] = ()
+    """What else was told of it there."""
 
 
 async def request_cancel(tx: Tx, session_id: UUID) -> CancelRequest | None:
@@ -122,26 +142,30 @@ async def request_cancel(tx: Tx, session_id: UUID) -> CancelRequest | None:
     # A run that updates its feed twice in one transaction has the foreign key checked, which takes a key share lock on
     # the session after the feed. A plain FOR UPDATE would be the other half of a deadlock.
     row = await tx.fetchrow(
-        "SELECT status, waiting_for FROM alert_sessions WHERE session_id = $1 AND deleted_at IS NULL FOR NO KEY UPDATE",
+        "SELECT status, waiting_for, alert_type FROM alert_sessions WHERE session_id = $1 AND deleted_at IS NULL "
+        "FOR NO KEY UPDATE",
         session_id,
     )
     if row is None:
         return None
     before = SessionStatus(row["status"])
-    idle = before is SessionStatus.PENDING or row["waiting_for"] is not None
-    if idle:
+    is_parked = before is SessionStatus.IN_PROGRESS and row["waiting_for"] is not None
+    events: list[Event] = []
+    if before is SessionStatus.PENDING or is_parked:
         after = SessionStatus.CANCELLED
-        await _cancel_idle(tx, session_id)
+        events = await _cancel_idle(tx, session_id)
     elif before is SessionStatus.IN_PROGRESS:
         after = SessionStatus.CANCELLING
         await tx.execute("UPDATE alert_sessions SET status = 'cancelling' WHERE session_id = $1", session_id)
     else:
-        return CancelRequest(before=before, after=before, seq=None)
-    seq = await tell(tx, session_id, [Event(type=EventType.SESSION_STATUS, payload={"status": after})])
-    return CancelRequest(before=before, after=after, seq=seq)
+        return CancelRequest(before=before, after=before, seq=None, alert_type=row["alert_type"])
+    seq = await tell(tx, session_id, [*events, _status_event(after)])
+    return CancelRequest(before=before, after=after, seq=seq, told=tuple(events), alert_type=row["alert_type"])
 
 
-async def _cancel_idle(tx: Tx, session_id: UUID) -> None:
+async def _cancel_idle(tx: Tx, session_id: UUID) -> list[Event]:
+    """Also of one that has run before, and waits for a person or for somebody to go on with it."""
+    await leave_parked(tx, session_id)
     await tx.execute(
         """
         UPDATE alert_sessions SET status = 'cancelled', waiting_for = NULL, completed_at = clock_timestamp(),
@@ -150,12 +174,11 @@ async def _cancel_idle(tx: Tx, session_id: UUID) -> None:
         """,
         session_id,
     )
-    await tx.execute(
-        "UPDATE approvals SET state = 'cancelled', decided_at = clock_timestamp() "
-        "WHERE session_id = $1 AND state = 'waiting'",
-        session_id,
-    )
+    await note_unverified(tx, session_id)
+    events = await close_work(tx, session_id, SessionStatus.CANCELLED)
+    await drop_cancel_requests(tx, session_id)
     await _post_terminal(tx, session_id, SessionStatus.CANCELLED)
+    return events
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,6 +198,7 @@ async def finish_session(tx: Tx, fence: Fence, ending: Ending) -> tuple[SessionS
     """
     if not await end_lease(tx, fence):
         raise LeaseLost(f"session {fence.session_id} ended under another owner")
+    await note_unverified(tx, fence.session_id)
     status = await _set_terminal(tx, fence, ending)
     events = [*await close_work(tx, fence.session_id, status), _status_event(status)]
     await drop_cancel_requests(tx, fence.session_id)
@@ -205,6 +229,26 @@ async def _set_terminal(tx: Tx, fence: Fence, ending: Ending) -> SessionStatus:
     return SessionStatus(status)
 
 
+_UNVERIFIED = "changed, and not looked at since: "
+
+
+async def note_unverified(tx: Tx, session_id: UUID) -> None:
+    """At every end of a run: what was changed and nobody has looked at, as a list and as a warning."""
+    unverified = await list_unverified(tx, session_id)
+    await tx.execute(
+        """
+        UPDATE alert_sessions s SET unverified_targets = $2::jsonb, warnings = $3::jsonb || (
+            SELECT coalesce(jsonb_agg(said), '[]') FROM jsonb_array_elements(s.warnings) said
+            WHERE NOT starts_with(said #>> '{}', $4)
+        ) WHERE session_id = $1 AND unverified_targets <> $2::jsonb
+        """,
+        session_id,
+        json.encode_text(unverified),
+        json.encode_text([f"{_UNVERIFIED}{', '.join(unverified)}"] if unverified else []),
+        _UNVERIFIED,
+    )
+
+
 OPEN_WORK_ENDS_AS = {
     SessionStatus.COMPLETED: WorkStatus.CANCELLED,
     SessionStatus.FAILED: WorkStatus.FAILED,
@@ -219,6 +263,7 @@ async def close_work(tx: Tx, session_id: UUID, status: SessionStatus) -> list[Ev
     Nobody learns what became of calls that are still open.
     """
     ends_as = OPEN_WORK_ENDS_AS[status]
+    withdrawn = await withdraw_questions(tx, session_id)
     streams = await tx.fetch(
         """
         WITH closed AS (
@@ -254,6 +299,7 @@ async def close_work(tx: Tx, session_id: UUID, status: SessionStatus) -> list[Ev
     )
     await tx.execute("DELETE FROM live_texts WHERE session_id = $1", session_id)
     closed = [Event(type=EventType.TIMELINE_COMPLETED, ref=row["event_id"]) for row in streams]
+    closed += [describe_decision(question) for question in withdrawn]
     return closed + [
         Event(
             type=EventType.STAGE_STATUS,

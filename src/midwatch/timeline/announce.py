@@ -10,6 +10,7 @@ from uuid import UUID
 from midwatch.domain.session import SessionStatus, WorkStatus
 from midwatch.domain.timeline import EventType, Phase
 from midwatch.domain.tools import CallNote, ClearedCall
+from midwatch.store.fence import Event
 from midwatch.timeline.flush import Flusher
 
 _LONGEST_MESSAGE = 500
@@ -35,9 +36,23 @@ class Progress:
     status_text: str
 
 
-def announce_status(flusher: Flusher, session_id: UUID, status: SessionStatus) -> None:
+def announce_status(
+    flusher: Flusher, session_id: UUID, status: SessionStatus, *, waiting_for: str | None = None
+) -> None:
     """For whoever watches all sessions; on the session's own channel the same is stored."""
-    flusher.broadcast(session_id, {"type": EventType.SESSION_STATUS, "status": status})
+    waiting = {} if waiting_for is None else {"waiting_for": waiting_for}
+    flusher.broadcast(session_id, {"type": EventType.SESSION_STATUS, "status": status, **waiting})
+
+
+def announce_approval(flusher: Flusher, session_id: UUID, event: Event) -> None:
+    """For whoever watches what waits for a person; on the session's own channel the same is stored."""
+    flusher.tell_approvers(session_id, {"type": event.type, **(event.payload or {})})
+
+
+def announce_stop(flusher: Flusher, *, active: bool, reason: str | None, by: str | None) -> None:
+    facts = {"reason": reason and reason[:_LONGEST_MESSAGE], "declared_by": by and by[:_LONGEST_MESSAGE]}
+    told = {name: fact for name, fact in facts.items() if fact}
+    flusher.tell_everybody({"type": EventType.EMERGENCY_STOP, "active": active, **told})
 
 
 def announce_progress(flusher: Flusher, session_id: UUID, progress: Progress) -> None:

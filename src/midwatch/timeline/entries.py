@@ -1,13 +1,24 @@
 """Rows of the timeline and the journal, put into a batch. Pure: whoever commits the batch decides when."""
 
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
 from midwatch.domain.messages import Role
 from midwatch.domain.timeline import EventType, TimelineStatus, TimelineType
-from midwatch.domain.tools import CallState, ToolCall, ToolResult
+from midwatch.domain.tools import CallState, ClearedCall, Refusal, ToolCall, ToolResult
 from midwatch.kit.ids import new_id
-from midwatch.store.journal import Batch, ClosedEvent, RequestedCall, SettledCall, StoredMessage, TimelineEvent
+from midwatch.masking.mask import mask_shown
+from midwatch.store.journal import (
+    Batch,
+    ClosedEvent,
+    McpInteraction,
+    RequestedCall,
+    SettledCall,
+    StoredMessage,
+    TimelineEvent,
+)
+from midwatch.timeline.verdicts import show_verdict
 
 _SHOWN_AS = {
     CallState.FINISHED: TimelineStatus.COMPLETED,
@@ -110,6 +121,41 @@ def add_requested(batch: Batch, call: ToolCall, *, message_sequence: int, index:
     return event_id
 
 
+def add_look(batch: Batch, cleared: ClearedCall, result: ToolResult, *, duration_ms: int) -> None:
+    """A call that code asked for. It stands in the timeline, and in no conversation."""
+    interaction = McpInteraction(
+        interaction_id=new_id(),
+        server_name=cleared.tool.server,
+        tool_name=cleared.tool.name,
+        call_id=None,
+        duration_ms=duration_ms,
+        error_message=result.error,
+    )
+    batch.mcp.append(interaction)
+    add_streamed(
+        batch,
+        TimelineType.LLM_TOOL_CALL,
+        result.content,
+        event_id=new_id(),
+        status=TimelineStatus.FAILED if result.is_error else TimelineStatus.COMPLETED,
+        metadata={
+            "server_name": cleared.tool.server,
+            "tool_name": cleared.tool.name,
+            "arguments": mask_shown(cleared.call.arguments),
+            "tool_type": "mcp",
+            "asked_by": "midwatch",
+            "is_error": result.is_error,
+        },
+    )
+    batch.tell(EventType.INTERACTION_CREATED, interaction.interaction_id)
+
+
+def add_refusal(batch: Batch, call: ToolCall, text_id: UUID, *, refusal: Refusal, verdict: Mapping[str, Any]) -> None:
+    """That code said no, and by what rule."""
+    metadata = {"code": refusal.code, "tool_name": call.name, "call_id": str(call.call_id), **show_verdict(verdict)}
+    add_entry(batch, TimelineType.TOOL_REFUSED, text_id, metadata=metadata)
+
+
 def add_answer(batch: Batch, call: ToolCall, text_id: UUID, *, sequence: int, is_error: bool = False) -> None:
     """What the model reads as the answer to its call."""
     batch.messages.append(
@@ -136,6 +182,7 @@ def add_settled(
     verdict: dict[str, Any] | None = None,
     interaction_id: UUID | None = None,
     arguments: str | None = None,
+    targets: tuple[str, ...] = (),
 ) -> UUID:
     """The end of a call: its timeline entry closed, and its result as the tool message the model reads.
 
@@ -150,6 +197,7 @@ def add_settled(
             error_code=result.error,
             verdict=verdict,
             arguments=arguments,
+            targets=list(targets) or None,
         )
     )
     if not result.awaits_summary:

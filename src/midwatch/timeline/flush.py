@@ -26,6 +26,9 @@ from midwatch.timeline.render import render_timestamp
 GLOBAL = UUID(int=0)
 """Stands where a session's id stands, for what is told to whoever watches all sessions."""
 
+APPROVALS = UUID(int=1)
+"""The same, for what is told to whoever watches what waits for a person."""
+
 _INTERVAL = 0.025
 _KEEP_INTERVAL = 1.0
 _PAYLOAD_LIMIT = 7_500
@@ -46,6 +49,8 @@ class LiveStream:
     stage_id: UUID
     execution_id: UUID
     event_type: TimelineType
+    epoch: int
+    """Of the lease under which it runs."""
     sequence_number: int = 1
     """Where it will stand in the timeline, unless something else is told before it is whole."""
     metadata: Mapping[str, Any] | None = None
@@ -98,6 +103,16 @@ class Flusher:
     def broadcast(self, session_id: UUID, event: Mapping[str, Any]) -> None:
         """The same to whoever watches all sessions."""
         self._of(GLOBAL).transient.append(_stamped(session_id, event))
+
+    def tell_approvers(self, session_id: UUID, event: Mapping[str, Any]) -> None:
+        """The same to whoever watches what waits for a person."""
+        self._of(APPROVALS).transient.append(_stamped(session_id, event))
+
+    def tell_everybody(self, event: Mapping[str, Any]) -> None:
+        """Of no session in particular: to whoever watches all sessions, or what waits for a person."""
+        stamped = {"timestamp": render_timestamp(datetime.now(UTC)), **event}
+        for channel in (GLOBAL, APPROVALS):
+            self._of(channel).transient.append(stamped)
 
     def open_stream(self, stream: LiveStream) -> None:
         self._streams[stream.event_id] = stream
@@ -180,16 +195,15 @@ class Flusher:
                 if rows := self._unkept():
                     await keep_live_texts(tx, rows)
 
-    def _unkept(self) -> list[tuple[UUID, UUID, UUID, UUID, str, str]]:
-        rows: list[tuple[UUID, UUID, UUID, UUID, str, str]] = []
+    def _unkept(self) -> list[tuple[UUID, UUID, int, UUID, UUID, str, str]]:
+        rows: list[tuple[UUID, UUID, int, UUID, UUID, str, str]] = []
         for stream in self._streams.values():
             if stream.dirty:
                 stream.dirty, stream.kept = False, True
                 text = json.clean_text("".join(stream.parts))
                 stream.parts[:] = [text]
-                rows.append(
-                    (stream.event_id, stream.session_id, stream.stage_id, stream.execution_id, stream.event_type, text)
-                )
+                place = (stream.event_id, stream.session_id, stream.epoch, stream.stage_id, stream.execution_id)
+                rows.append((*place, stream.event_type, text))
         return rows
 
     def _of(self, session_id: UUID) -> News:

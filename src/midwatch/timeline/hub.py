@@ -19,7 +19,7 @@ from midwatch.kit import json
 from midwatch.store.driver import Row, Tx
 from midwatch.store.engine import Store
 from midwatch.store.feed import oldest_event, read_events, read_positions
-from midwatch.timeline.flush import GLOBAL
+from midwatch.timeline.flush import APPROVALS, GLOBAL
 from midwatch.timeline.render import render_event
 
 CATCHUP_LIMIT = 200
@@ -138,7 +138,7 @@ class Hub:
 
     def miss(self) -> None:
         """Notifications may have been lost. What has rows is read again; who watches all sessions is told to."""
-        for subscription in self._watchers(GLOBAL):
+        for subscription in (*self._watchers(GLOBAL), *self._watchers(APPROVALS)):
             subscription.overflow()
         self.sweep()
 
@@ -172,9 +172,9 @@ class Hub:
         return (await self._catch_up(session_id, after)).waiting
 
     @contextmanager
-    def subscribe_all(self) -> Generator[Subscription]:
-        """What is said of all sessions from now on. Nothing of it is stored."""
-        subscription = Subscription(GLOBAL, position=0)
+    def subscribe_all(self, channel: UUID = GLOBAL) -> Generator[Subscription]:
+        """What is said of all sessions from now on, or of all approvals. Nothing of it is stored."""
+        subscription = Subscription(channel, position=0)
         with self._joined(subscription):
             yield subscription
 

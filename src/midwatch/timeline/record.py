@@ -4,34 +4,52 @@ It keeps the promises that the loop (`TurnJournal`) and the tools (`CallJournal`
 """
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
 from midwatch.domain.errors import DispatchTooLate
 from midwatch.domain.messages import Role
 from midwatch.domain.timeline import EventType, Phase, TimelineStatus, TimelineType
-from midwatch.domain.tools import CallNote, CallState, Clearance, ClearedCall, Refusal, ToolCall, ToolResult
+from midwatch.domain.tools import CallNote, CallState, ClearedCall, Refusal, ToolCall, ToolKind, ToolResult
 from midwatch.kit.clock import boottime
 from midwatch.kit.ids import new_id
-from midwatch.safety.refusals import render_refusal
-from midwatch.store.calls import NotStarted, Start, start_call
+from midwatch.safety.claims.findings import Inspection
+from midwatch.safety.refusals import Code, build_refusal, render_refusal
+from midwatch.store.calls import NotStarted, start_call
 from midwatch.store.driver import Tx
 from midwatch.store.fallbacks import ProviderSwitch, switch_provider
+from midwatch.store.fence import pass_fence
 from midwatch.store.journal import Batch, LlmInteraction, McpInteraction, commit_batch
 from midwatch.store.results import pack
+from midwatch.store.runs import withdraw_reply
 from midwatch.store.sessions import add_warnings
 from midwatch.timeline.announce import ExecutionPlace, announce_note, announce_phase
 from midwatch.timeline.asides import Replacement, add_aside, add_fallback
-from midwatch.timeline.entries import add_entry, add_message, add_requested, add_settled, add_streamed
+from midwatch.timeline.entries import (
+    add_entry,
+    add_look,
+    add_message,
+    add_refusal,
+    add_requested,
+    add_settled,
+    add_streamed,
+)
 from midwatch.timeline.flush import LiveStream
 from midwatch.timeline.ledger import Ledger, SentRequest
 from midwatch.timeline.render import NATIVE
 from midwatch.timeline.replies import RepliedTurn
-from midwatch.timeline.run import RunLog
+from midwatch.timeline.run import RunLog, Then, do_nothing
+from midwatch.timeline.starts import explain_not_started, find_yes
 from midwatch.timeline.summaries import SummaryRecorder
+from midwatch.timeline.tallies import Tally
+from midwatch.timeline.verdicts import describe_clearance, describe_refusal, describe_withdrawal
+
+_NOTHING_JUDGED: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(slots=True)
@@ -52,11 +70,15 @@ class ExecutionRecorder:
     next_sequence: int = 0
     last_text_id: UUID | None = None
     _calls: dict[UUID, _CallPlace] = field(default_factory=dict[UUID, _CallPlace])
+    _looks: dict[UUID, float] = field(default_factory=dict[UUID, float])
+    """Calls that code asks for, and when it did."""
     _text: LiveStream | None = None
     _thinking: LiveStream | None = None
     _ledger: Ledger = field(init=False)
+    tally: Tally = field(init=False)
 
     def __post_init__(self) -> None:
+        self.tally = Tally(meters=self.run.meters)
         self._ledger = self.run.open_ledger(stage_id=self.stage_id, execution_id=self.execution_id)
 
     @property
@@ -99,7 +121,7 @@ class ExecutionRecorder:
         for index, call in enumerate(reply.calls):
             event_id = add_requested(batch, call, message_sequence=sequence, index=index)
             self._calls[call.call_id] = _CallPlace(self._take_sequence(), event_id, boottime())
-        await self._commit(batch)
+        await self._commit(batch, then=partial(self.tally.count_reply, reply))
         self.last_text_id = text_id
 
     async def commit_failure(self, reply: RepliedTurn, *, error: str, code: str, will_retry: bool) -> None:
@@ -107,7 +129,7 @@ class ExecutionRecorder:
         self._add_reply(batch, reply, TimelineStatus.INTERRUPTED, error=error)
         kind = TimelineType.PROVIDER_RETRY if will_retry else TimelineType.ERROR
         add_entry(batch, kind, batch.add_text(error), metadata={"code": code, "provider": reply.provider})
-        await self._commit(batch, progressed=False)
+        await self._commit(batch, progressed=False, then=partial(self.tally.count_failed_reply, reply, code=code))
 
     async def commit_fallback(self, fallback: Replacement) -> None:
         # Made once: tried again after a lost answer, the same rows are found to be there.
@@ -134,6 +156,7 @@ class ExecutionRecorder:
             )
 
         await self.run.transact(write)
+        self.tally.count_fallback(fallback)
 
     async def commit_notice(self, text: str, *, code: str) -> None:
         batch = Batch()
@@ -143,15 +166,23 @@ class ExecutionRecorder:
     async def commit_warning(self, text: str) -> None:
         await self.run.transact(partial(add_warnings, fence=self.run.fence, warnings=[text]))
 
-    def add_conclusion(self, batch: Batch, *, metadata: dict[str, Any]) -> None:
-        """The final analysis, as one more reference to the text of the last reply."""
-        add_entry(batch, TimelineType.FINAL_ANALYSIS, self.last_text_id, metadata=metadata)
+    def add_conclusion(self, batch: Batch, *, metadata: dict[str, Any], text: str | None = None) -> UUID | None:
+        """The final analysis, as one more reference to the text of the last reply, or in words of its own."""
+        text_id = self.last_text_id if text is None else batch.add_text(text)
+        add_entry(batch, TimelineType.FINAL_ANALYSIS, text_id, metadata=metadata)
+        return text_id
 
     def adopt_call(self, call: ToolCall, *, sequence_number: int, event_id: UUID) -> None:
         """A call that a former owner had journalled as requested."""
         self._calls[call.call_id] = _CallPlace(sequence_number, event_id, boottime())
 
+    def expect_look(self, call: ToolCall) -> None:
+        """A call that code asks for. It is no part of the conversation, and only reads."""
+        self._looks[call.call_id] = boottime()
+
     async def start(self, cleared: ClearedCall) -> Refusal | None:
+        if cleared.call.is_own:
+            return build_refusal(Code.READ_ONLY_VIOLATION, "code only looks, and this is not known to be a look")
         place = self._calls[cleared.call.call_id]
         clearance = cleared.clearance
         # Taken before the commit: the machine's deadline is never later than the database's.
@@ -162,32 +193,39 @@ class ExecutionRecorder:
                 tx,
                 self.run.fence,
                 call_id=cleared.call.call_id,
-                verdict=_verdict(clearance),
+                verdict=describe_clearance(clearance),
                 targets=clearance.targets,
+                changes=clearance.kind not in (ToolKind.READ, ToolKind.RESOLVE),
                 within=timedelta(seconds=clearance.timeout),
                 arguments=_arguments_sent(cleared),
+                yes=find_yes(clearance),
             )
 
         try:
             await self.run.transact(write)
         except NotStarted as refused:
-            return _not_started(refused, clearance)
+            return explain_not_started(refused, clearance)
         return None
 
     def check_dispatch(self, cleared: ClearedCall) -> None:
         self.run.check_lease()
-        deadline = self._calls[cleared.call.call_id].deadline
+        place = self._calls.get(cleared.call.call_id)
+        deadline = None if place is None else place.deadline
         if deadline is not None and boottime() >= deadline:
             raise DispatchTooLate("the time for this call had passed before it could be sent")
 
-    async def finish(self, cleared: ClearedCall, result: ToolResult) -> None:
+    async def finish(self, cleared: ClearedCall, result: ToolResult, *, verified: tuple[str, ...] = ()) -> None:
+        if cleared.call.is_own:
+            await self._commit_look(cleared, result)
+            return
         batch = Batch()
+        seconds = boottime() - self._calls[cleared.call.call_id].requested_at
         interaction = McpInteraction(
             interaction_id=new_id(),
             server_name=cleared.tool.server,
             tool_name=cleared.tool.name,
             call_id=cleared.call.call_id,
-            duration_ms=int((boottime() - self._calls[cleared.call.call_id].requested_at) * 1000),
+            duration_ms=int(seconds * 1000),
             error_message=result.error,
         )
         batch.mcp.append(interaction)
@@ -196,14 +234,15 @@ class ExecutionRecorder:
             cleared.call,
             result,
             state=CallState.FINISHED,
-            verdict=_verdict(cleared.clearance),
+            verdict=describe_clearance(cleared.clearance, verified=verified),
             interaction_id=interaction.interaction_id,
             arguments=_arguments_sent(cleared),
+            targets=cleared.clearance.targets,
         )
         batch.tell(EventType.INTERACTION_CREATED, interaction.interaction_id)
         if result.whole is not None:
             batch.wholes.append(await asyncio.to_thread(pack, cleared.call.call_id, result.whole))
-        await self._commit(batch)
+        await self._commit(batch, then=partial(self.tally.count_result, cleared, result, seconds=seconds))
 
     def open_summary(self, call: ToolCall, *, original_tokens: int) -> SummaryRecorder:
         """For a result that is settled and still unanswered."""
@@ -214,16 +253,56 @@ class ExecutionRecorder:
             call=call,
             sequence=self._calls[call.call_id].sequence_number,
             original_tokens=original_tokens,
+            tally=self.tally,
         )
 
-    async def refuse(self, call: ToolCall, refusal: Refusal) -> ToolResult:
+    async def _commit_look(self, cleared: ClearedCall, result: ToolResult) -> None:
+        batch = Batch()
+        seconds = boottime() - self._looks[cleared.call.call_id]
+        add_look(batch, cleared, result, duration_ms=int(seconds * 1000))
+        await self._commit(batch, progressed=False)
+
+    async def refuse(
+        self, call: ToolCall, refusal: Refusal, *, judged: Mapping[str, Any] = _NOTHING_JUDGED
+    ) -> ToolResult:
         batch = Batch()
         result = ToolResult(content=render_refusal(refusal), error=refusal.code)
-        text_id = self._settle(batch, call, result, state=CallState.REFUSED, verdict={"refused": refusal.code})
-        metadata = {"code": refusal.code, "tool_name": call.name, "call_id": str(call.call_id)}
-        add_entry(batch, TimelineType.TOOL_REFUSED, text_id, metadata=metadata)
-        await self._commit(batch)
+        if call.is_own:
+            return result
+        verdict = describe_refusal(refusal, judged)
+        text_id = self._settle(batch, call, result, state=CallState.REFUSED, verdict=verdict)
+        add_refusal(batch, call, text_id, refusal=refusal, verdict=verdict)
+        await self._commit(batch, then=partial(self.tally.count_refusal, call, refusal))
         return result
+
+    async def note_rewrite(self, call: ToolCall, refusal: Refusal) -> None:
+        if call.is_own:
+            return
+        batch = Batch()
+        text_id = batch.add_text(render_refusal(refusal))
+        add_refusal(batch, call, text_id, refusal=refusal, verdict={"policy_rule": "gate:rewrite"})
+        await self._commit(batch, progressed=False, then=partial(self.tally.count_refusal, call, refusal))
+
+    async def commit_withdrawal(self, prompt: str, why: Refusal | Inspection) -> None:
+        """The last reply is no conclusion: it is shown as withdrawn, and the model reads why."""
+        batch = Batch()
+        add_message(batch, Role.USER, batch.add_text(prompt), sequence=self._take_sequence())
+
+        async def write(tx: Tx) -> int:
+            await self.withdraw(tx, why)
+            return await commit_batch(
+                tx, self.run.fence, batch, stage_id=self.stage_id, execution_id=self.execution_id, progressed=False
+            )
+
+        await self.run.transact(write)
+        self.tally.count_withdrawal(why)
+
+    async def withdraw(self, tx: Tx, why: Refusal | Inspection) -> None:
+        """Within a transaction of others: what was shown as the last reply is not what is concluded."""
+        events = await withdraw_reply(
+            tx, self.run.fence, self.execution_id, text_id=self.last_text_id, metadata=describe_withdrawal(why)
+        )
+        await pass_fence(tx, self.run.fence, events)
 
     async def settle_unknown(self, call: ToolCall, result: ToolResult) -> None:
         """A call that was in flight when its owner died or a person ended it. It is never sent again."""
@@ -241,6 +320,7 @@ class ExecutionRecorder:
             stage_id=self.stage_id,
             execution_id=self.execution_id,
             event_type=kind,
+            epoch=self.run.fence.epoch,
             # Thinking that streams beside it is told before it, as begun and as over.
             sequence_number=self.run.position + (1 if self._thinking is None else 3),
         )
@@ -306,6 +386,7 @@ class ExecutionRecorder:
         verdict: dict[str, Any] | None,
         interaction_id: UUID | None = None,
         arguments: str | None = None,
+        targets: tuple[str, ...] = (),
     ) -> UUID:
         place = self._calls[call.call_id]
         return add_settled(
@@ -318,33 +399,15 @@ class ExecutionRecorder:
             verdict=verdict,
             interaction_id=interaction_id,
             arguments=arguments,
+            targets=targets,
         )
 
-    async def _commit(self, batch: Batch, *, progressed: bool = True) -> None:
-        await self.run.commit(batch, stage_id=self.stage_id, execution_id=self.execution_id, progressed=progressed)
-
-
-def _verdict(clearance: Clearance) -> dict[str, Any]:
-    verdict: dict[str, Any] = {"kind": clearance.kind, "proven": clearance.proven, "rule": clearance.rule}
-    further = {"observed": clearance.observed, "read_as": clearance.read_as}
-    return verdict | {name: word for name, word in further.items() if word is not None}
+    async def _commit(self, batch: Batch, *, progressed: bool = True, then: Then = do_nothing) -> None:
+        await self.run.commit(
+            batch, stage_id=self.stage_id, execution_id=self.execution_id, progressed=progressed, then=then
+        )
 
 
 def _arguments_sent(cleared: ClearedCall) -> str | None:
     """When they are not what the model wrote, which is in the journal already."""
     return None if cleared.clearance.read_as is None else cleared.call.arguments
-
-
-def _not_started(refused: NotStarted, clearance: Clearance) -> Refusal:
-    if refused.why is Start.STOPPED:
-        return Refusal(
-            code="EMERGENCY_STOP",
-            reason="every change is stopped by an operator",
-            hint="Do not try again. Finish the analysis with what you know and say that changes are stopped.",
-        )
-    return Refusal(
-        code="TARGET_BUSY",
-        reason="the target is being changed, or an earlier change of it has an unknown outcome",
-        hint="Read the target's state first; try the change again later only if it is still needed.",
-        details={"targets": list(clearance.targets)},
-    )

@@ -7,6 +7,7 @@ from typing import Any
 from midwatch.domain.timeline import EventType, TimelineStatus, TimelineType
 from midwatch.kit import json
 from midwatch.masking.mask import mask_shown
+from midwatch.timeline.verdicts import show_verdict
 
 NATIVE = "native"
 """Where thinking comes from unless something else is said."""
@@ -118,7 +119,8 @@ def _call(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _outcome(row: Mapping[str, Any]) -> dict[str, Any]:
     outcome = {"call_state": row["call_state"], "is_error": row["error_code"] is not None}
-    return outcome | ({"error_code": row["error_code"]} if row["error_code"] else {})
+    judged = show_verdict(json.decode(row["verdict"])) if row["verdict"] else {}
+    return outcome | ({"error_code": row["error_code"]} if row["error_code"] else {}) | judged
 
 
 def _shown(row: Mapping[str, Any]) -> str:

@@ -9,16 +9,24 @@ from uuid import UUID
 import structlog
 
 from midwatch.domain.errors import Draining, StoreUnavailable
+from midwatch.kit.clock import boottime
 from midwatch.store.driver import Tx, UniqueViolation
 from midwatch.store.engine import Store
 from midwatch.store.fence import Fence
 from midwatch.store.journal import AlreadyCommitted, Batch, OutboundRequest, commit_batch
+from midwatch.telemetry.metrics import UNMETERED, Meters
 from midwatch.timeline.flush import Flusher
 from midwatch.timeline.ledger import Ledger
 
 _BACKOFF = (0.05, 0.1, 0.25, 0.5, 1.0)
 
+Then = Callable[[], None]
+
 log = structlog.get_logger()
+
+
+def do_nothing() -> None:
+    """Nobody waits for the commit."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -33,6 +41,9 @@ class RunLog:
     position: int = 0
     """How far this run has told the session's feed."""
     is_halted: bool = False
+    meters: Meters = UNMETERED
+    began: float = field(default_factory=boottime)
+    """When this replica took it up."""
     _ledgers: dict[tuple[UUID, UUID, UUID | None], Ledger] = field(
         default_factory=dict[tuple[UUID, UUID, UUID | None], Ledger]
     )
@@ -42,7 +53,11 @@ class RunLog:
     def session_id(self) -> UUID:
         return self.fence.session_id
 
-    async def commit(self, batch: Batch, *, stage_id: UUID, execution_id: UUID, progressed: bool = True) -> None:
+    async def commit(
+        self, batch: Batch, *, stage_id: UUID, execution_id: UUID, progressed: bool = True, then: Then = do_nothing
+    ) -> None:
+        """`then` is called once it is committed, also when the run stops right after."""
+
         async def attempt() -> int:
             async with self.store.connect() as tx:
                 return await commit_batch(
@@ -50,6 +65,7 @@ class RunLog:
                 )
 
         await self._until_committed(attempt)
+        then()
         self.checkpoint()
         if self.is_halted:
             raise Draining(f"session {self.session_id} goes on elsewhere")

@@ -20,7 +20,8 @@ from midwatch.timeline.entries import add_answer, add_entry, add_streamed
 from midwatch.timeline.flush import LiveStream
 from midwatch.timeline.ledger import Ledger, SentRequest
 from midwatch.timeline.replies import RepliedTurn
-from midwatch.timeline.run import RunLog
+from midwatch.timeline.run import RunLog, Then, do_nothing
+from midwatch.timeline.tallies import Tally
 
 
 @dataclass(slots=True, kw_only=True)
@@ -32,6 +33,7 @@ class SummaryRecorder:
     sequence: int
     """The place kept for the call's answer."""
     original_tokens: int
+    tally: Tally = field(default_factory=Tally)
     provider: str = ""
     model: str = ""
     _stream: LiveStream | None = None
@@ -72,13 +74,14 @@ class SummaryRecorder:
         if will_retry:
             metadata = {"code": code, "provider": reply.provider}
             add_entry(batch, TimelineType.PROVIDER_RETRY, batch.add_text(error), metadata=metadata)
-        await self._commit(batch, progressed=False)
+        await self._commit(batch, progressed=False, then=partial(self.tally.count_failed_reply, reply, code=code))
 
     async def commit_fallback(self, fallback: Replacement) -> None:
         """For this summary alone: the agent stays with its provider."""
         self.name_model(provider=fallback.to_provider, model=fallback.to_model)
         told = f"{fallback.from_provider} gave way to {fallback.to_provider} for a summary: {fallback.reason}"
         await self.commit_notice(told, code=fallback.code)
+        self.tally.count_fallback(fallback)
 
     async def commit_notice(self, text: str, *, code: str) -> None:
         batch = Batch()
@@ -109,7 +112,9 @@ class SummaryRecorder:
 
     async def _commit_answer(self, batch: Batch, content: str) -> None:
         add_answer(batch, self.call, batch.add_text(content), sequence=self.sequence)
-        await self._commit(batch)
+        await self._commit(
+            batch, then=do_nothing if self._reply is None else partial(self.tally.count_reply, self._reply)
+        )
         self.run.close_ledger(stage_id=self.stage_id, execution_id=self.execution_id, call_id=self.call.call_id)
 
     def _add_reply(self, batch: Batch, reply: RepliedTurn, status: TimelineStatus, *, error: str | None = None) -> None:
@@ -161,6 +166,7 @@ class SummaryRecorder:
             stage_id=self.stage_id,
             execution_id=self.execution_id,
             event_type=TimelineType.MCP_TOOL_SUMMARY,
+            epoch=self.run.fence.epoch,
             sequence_number=self.run.position + 1,
             metadata=self._describe(),
         )
@@ -175,5 +181,7 @@ class SummaryRecorder:
         self.run.flusher.close_stream(stream)
         return stream.event_id
 
-    async def _commit(self, batch: Batch, *, progressed: bool = True) -> None:
-        await self.run.commit(batch, stage_id=self.stage_id, execution_id=self.execution_id, progressed=progressed)
+    async def _commit(self, batch: Batch, *, progressed: bool = True, then: Then = do_nothing) -> None:
+        await self.run.commit(
+            batch, stage_id=self.stage_id, execution_id=self.execution_id, progressed=progressed, then=then
+        )

@@ -21,7 +21,7 @@ _SCALARS: Mapping[str, tuple[type, ...]] = {"integer": (int,), "number": (int, f
 class Arguments:
     values: Mapping[str, Any]
     read_as: str | None = None
-    """How, when they were not plain JSON: `types`, `yaml`, `pairs` or `text`."""
+    """How, when what is sent is not what was written: `types`, `yaml`, `pairs`, `text`, `unmarked` or `rewrite`."""
 
 
 def read_arguments(text: str, schema: Mapping[str, Any]) -> Arguments | Refusal:
@@ -45,11 +45,20 @@ def read_arguments(text: str, schema: Mapping[str, Any]) -> Arguments | Refusal:
 def _check_object(values: dict[str, Any], schema: Mapping[str, Any]) -> Arguments | Refusal:
     mistakes = find_mistakes(schema, values)
     if not mistakes:
-        return Arguments(values=values)
+        return _without_marks(values, schema)
     typed = _with_types(values, schema)
     if typed != values and not find_mistakes(schema, typed):
         return Arguments(values=typed, read_as="types")
     return refuse_mistakes([(mistake.path, mistake.problem) for mistake in mistakes], names=properties_of(schema))
+
+
+def _without_marks(values: dict[str, Any], schema: Mapping[str, Any]) -> Arguments:
+    """A leading underscore is how programs mark what is meant for them, which is never a model's to write."""
+    properties = properties_of(schema)
+    marks = [name for name in values if name.startswith("_") and name not in properties]
+    if not marks:
+        return Arguments(values=values)
+    return Arguments(values={name: values[name] for name in values if name not in marks}, read_as="unmarked")
 
 
 def _read_loosely(text: str, found: Any, schema: Mapping[str, Any]) -> Iterator[Arguments]:

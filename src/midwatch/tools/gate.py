@@ -1,40 +1,47 @@
 """The only thing an agent is given: decides on every call, in code, before anything is asked of a tool.
 
-Holds what was listed; keeps no other state, so calls in flight do not see each other.
+What it decides by is the operator's, and the session's: what was found, meant, changed and looked at in it, by all of
+its agents together. From the decision to the entry of a change there is no await, so no call slips in between.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol, final
+from uuid import UUID
 
-from midwatch.domain.safety import ControlLevel
-from midwatch.domain.tools import Clearance, ClearedCall, Refusal, ToolCall, ToolDefinition, ToolKind, ToolResult
+import structlog
+
+from midwatch.domain.safety import SafetyMode
+from midwatch.domain.tools import (
+    Clearance,
+    ClearedCall,
+    Refusal,
+    Ticket,
+    ToolCall,
+    ToolDefinition,
+    ToolKind,
+    ToolResult,
+    Waiting,
+)
 from midwatch.kit.json import encode_text
 from midwatch.masking.placeholders import find_placeholders
-from midwatch.safety.kinds import KindVerdict, OperatorKinds, decide_kind
+from midwatch.safety.kinds import UNKNOWN, KindVerdict, decide_kind
+from midwatch.safety.machine import Outcome
 from midwatch.safety.pins import CHANGED, needs_pin
-from midwatch.safety.policy import Stance, decide, refuse_masked_values, refuse_unknown_tool
+from midwatch.safety.policy import Stance, refuse_masked_values, refuse_unknown_tool
+from midwatch.safety.rules import Allow, Ask, Refuse
+from midwatch.safety.session import SessionSafety
+from midwatch.tools.appraisal import Appraisal, Rewrite, ServerRules, appraise, find_rewrite, judge_kind
 from midwatch.tools.arguments import Arguments, read_arguments
+from midwatch.tools.consent import Consent, ConsentRequest, Granted, NoConsent
 from midwatch.tools.journal import CallJournal
 from midwatch.tools.toolset import Toolset
 
 CALL_SECONDS = 90.0
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerRules:
-    """What the operator decided about one server."""
-
-    kinds: OperatorKinds = field(default_factory=OperatorKinds)
-    trust_annotations: bool = False
-    level: ControlLevel = ControlLevel.READ_ONLY
-    acts_on_server: bool = True
-    """Its calls reach something outside, which is the server as a whole."""
-    is_pinned: bool = True
-    """What was vouched for holds for the definitions that were seen first. Not so for what comes with Midwatch."""
-
-
 _STRICTEST = ServerRules()
+
+log = structlog.get_logger()
 
 
 class Pins(Protocol):
@@ -63,6 +70,11 @@ class Gate:
     stance: Stance
     rules: Mapping[str, ServerRules]
     """By server id; a server without any gets the strictest."""
+    safety: SessionSafety = field(default_factory=SessionSafety)
+    """Shared by all that is at work in the session."""
+    owner: UUID | None = None
+    """The execution whose calls these are."""
+    consent: Consent = field(default_factory=NoConsent)
     pins: Pins = field(default_factory=NoPins)
     timeout: float = CALL_SECONDS
     introduce: Callable[[ToolDefinition], ToolDefinition] = _as_it_is
@@ -79,20 +91,51 @@ class Gate:
         self._listed = listed
         return [self.introduce(tool) for tool in listed.values()]
 
+    def list_names(self) -> Collection[str]:
+        """Of the tools that were listed last."""
+        return (self._listed or {}).keys()
+
     def kind_of(self, call: ToolCall) -> ToolKind:
         """For putting calls in order. What is not listed is a write."""
         tool = (self._listed or {}).get(call.name)
-        return self._judge(tool).kind
+        if tool is None:
+            return UNKNOWN.kind
+        return judge_kind(tool, self._declare(tool), lambda: read_arguments(call.arguments, tool.schema))
 
-    async def call(self, call: ToolCall) -> ToolResult:
+    def refuse_conclusion(self) -> Refusal | None:
+        """Why the agent may not be done yet: it has changed something, and nobody has looked at it since."""
+        is_observed = self.stance.mode is SafetyMode.OBSERVE
+        return None if is_observed else self.safety.machine.refuse_conclusion(owner=self.owner)
+
+    async def call(self, call: ToolCall) -> ToolResult | Waiting:
         if self._listed is None:
             await self.list_tools()
-        decision = self._decide(call)
-        if isinstance(decision, Refusal):
-            return await self.journal.refuse(call, decision)
-        return await self.inner.call(decision)
+        recalled = await self.consent.recall(call, self.safety, look=self._look)
+        if isinstance(recalled, Waiting):
+            return recalled
+        if isinstance(recalled, Refusal):
+            return await self._refuse(call, recalled)
+        read = await self._read(call)
+        return await self._refuse(call, read) if isinstance(read, Refusal) else await self._decide(call, *read)
 
-    def _decide(self, call: ToolCall) -> ClearedCall | Refusal:
+    async def _decide(self, call: ToolCall, tool: ToolDefinition, arguments: Arguments) -> ToolResult | Waiting:
+        """From the appraisal to the entry nothing is awaited but a person's word, and then all is asked again."""
+        appraisal = self._appraise(tool, arguments)
+        if isinstance(appraisal, Refusal):
+            return await self._refuse(call, appraisal)
+        granted: Granted | None = None
+        entry = self._enter(call, appraisal)
+        if isinstance(entry, Ask):
+            answer = await self._seek(call, appraisal, entry)
+            if isinstance(answer, Waiting):
+                return answer
+            granted, entry = (None, answer) if isinstance(answer, Refusal) else (answer, self._begin(appraisal))
+        if isinstance(entry, Refusal):
+            return await self._refuse(call, entry, appraisal)
+        return await self._send(self._clear(call, appraisal, entry=entry, granted=granted), entry.ticket)
+
+    async def _read(self, call: ToolCall) -> tuple[ToolDefinition, Arguments] | Refusal:
+        """What is to be called, with what. A command without an end gives way to one that has one, which is told."""
         listed = self._listed or {}
         tool = listed.get(call.name)
         if tool is None:
@@ -100,33 +143,119 @@ class Gate:
         arguments = read_arguments(call.arguments, tool.schema)
         if isinstance(arguments, Refusal):
             return arguments
-        verdict = self._judge(tool)
-        permission = decide(verdict, level=self._rules_of(tool).level, stance=self.stance)
-        if isinstance(permission, Refusal):
-            return permission
-        if not needs_pin(verdict) and (places := _find_masked(call, arguments)):
-            return refuse_masked_values(places)
-        clearance = self._clear(tool, verdict=verdict, observed=permission.observed, read_as=arguments.read_as)
-        return ClearedCall(call=_as_sent(call, arguments), tool=tool, arguments=arguments.values, clearance=clearance)
+        rewrite = None if self.stance.mode is SafetyMode.OBSERVE else find_rewrite(tool, arguments)
+        if isinstance(rewrite, Rewrite):
+            await self.journal.note_rewrite(call, rewrite.refusal)
+            return tool, rewrite.arguments
+        return (tool, arguments) if rewrite is None else rewrite
 
-    def _clear(
-        self, tool: ToolDefinition, *, verdict: KindVerdict, observed: str | None, read_as: str | None
-    ) -> Clearance:
-        return Clearance(
-            kind=verdict.kind,
-            proven=verdict.proven,
-            rule=verdict.rule,
-            targets=(f"mcp:{tool.server}",) if self._rules_of(tool).acts_on_server else (),
-            timeout=self.timeout,
-            observed=observed,
-            read_as=read_as,
-            is_pinned=self._rules_of(tool).is_pinned and needs_pin(verdict),
+    def _appraise(self, tool: ToolDefinition, arguments: Arguments) -> Appraisal | Refusal:
+        return appraise(
+            tool,
+            arguments,
+            declared=self._declare(tool),
+            rules=self._rules_of(tool),
+            stance=self.stance,
+            identify=self.safety.identify,
+            knows=lambda text: self.safety.context.find(text) is not None,
         )
 
-    def _judge(self, tool: ToolDefinition | None) -> KindVerdict:
-        if tool is not None and tool.full_name in self.changed:
+    def _enter(self, call: ToolCall, appraisal: Appraisal) -> "_Entry | Refusal | Ask":
+        decision = appraisal.decision
+        if isinstance(decision, Refuse):
+            return decision.refusal
+        if not needs_pin(appraisal.kind) and (places := _find_masked(call, appraisal.arguments)):
+            return refuse_masked_values(places)
+        # Nobody is bothered with what would be refused anyway.
+        return (self._object(appraisal) or decision) if isinstance(decision, Ask) else self._begin(appraisal)
+
+    def _object(self, appraisal: Appraisal) -> Refusal | None:
+        """What the session has against it, by what was found, meant and done in it before."""
+        return self.safety.refuse(
+            appraisal.targets, kind=appraisal.kind.kind, action=appraisal.tool.name, enters=appraisal.enters
+        )
+
+    def _begin(self, appraisal: Appraisal) -> "_Entry | Refusal":
+        """A change is under way from here on."""
+        kind, decision = appraisal.kind.kind, appraisal.decision
+        if self.stance.mode is SafetyMode.ENFORCE:
+            ticket = self.safety.begin(
+                appraisal.targets, kind=kind, action=appraisal.tool.name, enters=appraisal.enters, owner=self.owner
+            )
+            return ticket if isinstance(ticket, Refusal) else _Entry(ticket=ticket, observed=None)
+        objection = self._object(appraisal)
+        ticket = self.safety.observe(appraisal.targets, kind=kind, owner=self.owner)
+        if isinstance(ticket, Refusal):
+            return ticket
+        observed = decision.observed if isinstance(decision, Allow) else None
+        return _Entry(ticket=ticket, observed=observed or (objection and objection.code))
+
+    async def _seek(self, call: ToolCall, appraisal: Appraisal, decision: Ask) -> Granted | Waiting | Refusal:
+        request = ConsentRequest(
+            call=_as_sent(call, appraisal.arguments),
+            tool=appraisal.tool,
+            arguments=appraisal.arguments.values,
+            targets=appraisal.targets,
+            kind=appraisal.kind,
+            risk=appraisal.risk,
+            decision=decision,
+            safety=self.safety,
+        )
+        return await self.consent.seek(request)
+
+    def _clear(self, call: ToolCall, appraisal: Appraisal, *, entry: "_Entry", granted: Granted | None) -> ClearedCall:
+        clearance = Clearance(
+            kind=appraisal.kind.kind,
+            proven=appraisal.kind.proven,
+            rule=appraisal.kind.rule,
+            targets=entry.ticket.targets,
+            parent=appraisal.targets[0].parent if appraisal.targets else None,
+            timeout=self.timeout,
+            observed=entry.observed,
+            read_as=appraisal.arguments.read_as,
+            is_pinned=self._rules_of(appraisal.tool).is_pinned and needs_pin(appraisal.kind),
+            policy_rule=appraisal.decision.rule,
+            risk=appraisal.risk,
+            ticket=entry.ticket,
+            approval_id=None if granted is None else granted.approval_id,
+            approval_digest=None if granted is None else granted.digest,
+        )
+        return ClearedCall(
+            call=_as_sent(call, appraisal.arguments),
+            tool=appraisal.tool,
+            arguments=appraisal.arguments.values,
+            clearance=clearance,
+        )
+
+    async def _send(self, cleared: ClearedCall, ticket: Ticket) -> ToolResult:
+        try:
+            return await self.inner.call(cleared)
+        finally:
+            # Whoever journals the call has said what came of it. This counts only when it was torn away before.
+            self.safety.end(ticket, Outcome.UNKNOWN, held_for=cleared.clearance.timeout)
+
+    async def _look(self, call: ToolCall) -> None:
+        """Code looks for itself: nothing that is not a look, and allowed, comes of it."""
+        read = await self._read(call)
+        appraisal = read if isinstance(read, Refusal) else self._appraise(*read)
+        if isinstance(appraisal, Refusal) or not appraisal.is_look or not isinstance(appraisal.decision, Allow):
+            return
+        entry = self._begin(appraisal)
+        if not isinstance(entry, Refusal):
+            await self._send(self._clear(call, appraisal, entry=entry, granted=None), entry.ticket)
+
+    async def _refuse(self, call: ToolCall, refusal: Refusal, appraisal: Appraisal | None = None) -> ToolResult:
+        judged = {} if appraisal is None else appraisal.describe()
+        if appraisal is None or not isinstance(appraisal.decision, Refuse):
+            judged["policy_rule"] = f"gate:{refusal.code}"
+        log.info("call_refused", code=refusal.code, call_id=str(call.call_id), **judged)
+        return await self.journal.refuse(call, refusal, judged=judged)
+
+    def _declare(self, tool: ToolDefinition) -> KindVerdict:
+        """The kind of the tool, whatever it is called with."""
+        if tool.full_name in self.changed:
             return CHANGED
-        rules = _STRICTEST if tool is None else self._rules_of(tool)
+        rules = self._rules_of(tool)
         return decide_kind(tool, kinds=rules.kinds, trust_annotations=rules.trust_annotations)
 
     def _is_vouched_for(self, tool: ToolDefinition) -> bool:
@@ -136,6 +265,13 @@ class Gate:
 
     def _rules_of(self, tool: ToolDefinition) -> ServerRules:
         return self.rules.get(tool.server, _STRICTEST)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entry:
+    ticket: Ticket
+    observed: str | None
+    """The code of the refusal that observe mode let pass."""
 
 
 def _find_masked(call: ToolCall, arguments: Arguments) -> list[str]:

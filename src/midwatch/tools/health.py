@@ -109,6 +109,7 @@ class HealthMonitor:
         if tool is None:
             return None
         result = await gate.call(ToolCall(call_id=new_id(), provider_id="health", name=f"{name}.{tool}", arguments=""))
+        assert isinstance(result, ToolResult)  # noqa: S101 -- nobody is asked about a look
         if result.error == _NOT_A_READ:
             return f"health_check_tool {tool} is not called: it is not known to only read (see kinds.read)"
         if result.error is not None:

@@ -1,8 +1,12 @@
 """What the tools room needs of a journal. The recorder of `timeline` keeps these promises; tests use one in memory."""
 
-from typing import Protocol
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Protocol
 
 from midwatch.domain.tools import CallNote, ClearedCall, Refusal, ToolCall, ToolResult
+
+NOTHING_JUDGED: Mapping[str, Any] = MappingProxyType({})
 
 
 class CallJournal(Protocol):
@@ -21,12 +25,24 @@ class CallJournal(Protocol):
         """
         ...
 
-    async def finish(self, cleared: ClearedCall, result: ToolResult) -> None:
-        """Commits the masked result before anybody reads it, trying until it is stored or LeaseLost is raised."""
+    async def finish(self, cleared: ClearedCall, result: ToolResult, *, verified: tuple[str, ...] = ()) -> None:
+        """Commits the masked result before anybody reads it, trying until it is stored or LeaseLost is raised.
+
+        `verified` are the targets whose last change this call has shown.
+        """
         ...
 
-    async def refuse(self, call: ToolCall, refusal: Refusal) -> ToolResult:
-        """Commits the refusal and returns it as the result the model reads. Raises LeaseLost."""
+    async def refuse(
+        self, call: ToolCall, refusal: Refusal, *, judged: Mapping[str, Any] = NOTHING_JUDGED
+    ) -> ToolResult:
+        """Commits the refusal and returns it as the result the model reads. Raises LeaseLost.
+
+        `judged` is what the call was taken for, as far as it came to that.
+        """
+        ...
+
+    async def note_rewrite(self, call: ToolCall, refusal: Refusal) -> None:
+        """Commits that the call is not sent as it was written, but in another way. Raises LeaseLost."""
         ...
 
     async def settle_unknown(self, call: ToolCall, result: ToolResult) -> None:

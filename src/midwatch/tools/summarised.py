@@ -33,4 +33,5 @@ class Summarised:
 
     async def call(self, cleared: ClearedCall) -> ToolResult:
         result = await self.inner.call(cleared)
-        return await self.digest(cleared.call, result) if result.awaits_summary else result
+        awaits = result.awaits_summary and not cleared.call.is_own
+        return await self.digest(cleared.call, result) if awaits else result

@@ -4,7 +4,9 @@ from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from uuid import UUID
 
+from midwatch.config import safety as config
 from midwatch.config.builtins import is_own
 from midwatch.config.mcp import DataMasking, Kinds, McpServer
 from midwatch.config.safety import Safety
@@ -15,12 +17,18 @@ from midwatch.masking.mask import CustomRule, Mask, NoMask, RuleMask, compile_ma
 from midwatch.masking.patterns import UNMISTAKABLE
 from midwatch.safety.kinds import KindVerdict, OperatorKinds, decide_kind
 from midwatch.safety.policy import Stance
+from midwatch.safety.rules import Decision, Rule
+from midwatch.safety.session import SessionSafety
+from midwatch.safety.targets import TargetTemplate
+from midwatch.tools.appraisal import ServerRules
 from midwatch.tools.combined import Combined
-from midwatch.tools.gate import CALL_SECONDS, Gate, NoPins, Pins, ServerRules
+from midwatch.tools.consent import Consent, NoConsent
+from midwatch.tools.gate import CALL_SECONDS, Gate, NoPins, Pins
 from midwatch.tools.inflight import CallsInFlight
 from midwatch.tools.introduction import Introduction
 from midwatch.tools.journal import CallJournal
 from midwatch.tools.journaled import Journaled
+from midwatch.tools.learning import Learning
 from midwatch.tools.masked import Masked
 from midwatch.tools.mcp.scope import Opening, Scopes, open_server_scope, open_servers
 from midwatch.tools.mcp.server import INIT_SECONDS
@@ -65,6 +73,9 @@ async def open_workbench(
     portions: Mapping[str, Portion] = _AS_USUAL,
     digest: Digest = keep_as_it_is,
     shelf: Shelf | None = None,
+    state: SessionSafety | None = None,
+    consent: Consent | None = None,
+    owner: UUID | None = None,
     execution_id: str = "",
     call_timeout: float = CALL_SECONDS,
     init_timeout: float = INIT_SECONDS,
@@ -74,9 +85,11 @@ async def open_workbench(
     `environment` is ours: each server inherits only what its configuration lets it, and never `secret_names`.
     `chosen` names the tools to keep of a server that is not to show all it has. `calls` lets a person end one of them.
     `scopes` hold the servers that stay open when this execution is over.
+    `state` is what safety remembers of the session, and `consent` asks a person, for the execution `owner`.
     `portions` say how much of a server's results is read at once, `digest` sums up what is longer, and `shelf` has all
     of it.
     """
+    state = state or SessionSafety()
     opening = Opening(
         environment=environment, secret_names=secret_names, client_id=execution_id, init_timeout=init_timeout
     )
@@ -96,12 +109,19 @@ async def open_workbench(
             show=journal.show_note,
         )
         portioned = Portioned(inner=masked, portions=portions, on_long=shelf.offer)
-        journaled = Journaled(inner=portioned, journal=journal, calls=calls or CallsInFlight())
+        learning = Learning(
+            inner=Journaled(inner=portioned, journal=journal, calls=calls or CallsInFlight(), safety=state),
+            safety=state,
+            paths={name: server.discovers for name, server in servers.items()},
+        )
         gate = Gate(
-            inner=Summarised(inner=journaled, digest=digest),
+            inner=Summarised(inner=learning, digest=digest),
             journal=journal,
             stance=Stance(mode=safety.mode, refuse_proven_writes=refuse_proven_writes),
-            rules={name: _rules_of(server, safety) for name, server in servers.items()} | {RESULT_SERVER: _RESULTS},
+            rules={name: build_rules(server, safety) for name, server in servers.items()} | {RESULT_SERVER: _RESULTS},
+            safety=state,
+            owner=owner,
+            consent=consent or NoConsent(),
             pins=pins or NoPins(),
             timeout=call_timeout,
             introduce=Introduction(
@@ -118,11 +138,13 @@ def build_checking_gate(name: str, server: McpServer, *, toolset: Toolset, pins:
     """For looks at a server that belong to no session: only what reads passes, and nothing is recorded."""
     masked = Masked(inner=toolset, masks={}, default=build_mask(server.data_masking))
     journal = Unrecorded()
+    safety = SessionSafety()
     return Gate(
-        inner=Journaled(inner=masked, journal=journal),
+        inner=Journaled(inner=masked, journal=journal, safety=safety),
         journal=journal,
+        safety=safety,
         stance=Stance(mode=SafetyMode.ENFORCE),
-        rules={name: _rules_of(server, Safety())},
+        rules={name: build_rules(server, Safety())},
         pins=pins,
         timeout=call_timeout,
     )
@@ -195,10 +217,28 @@ def _kinds_of(server: McpServer) -> OperatorKinds:
     return OperatorKinds(read=kinds.read, write=kinds.write, resolve=kinds.resolve, default=kinds.default)
 
 
-def _rules_of(server: McpServer, safety: Safety) -> ServerRules:
+def build_rules(server: McpServer, safety: Safety) -> ServerRules:
+    """`safety.control_level` is the strictest of all that holds for whoever calls."""
     return ServerRules(
         kinds=_kinds_of(server),
         trust_annotations=server.trust_annotations,
         level=strictest(safety.control_level, server.control_level),
+        rules=tuple(_rule_of(place, rule) for place, rule in enumerate(safety.rules)),
+        egress_allow=safety.egress_allow,
+        templates={
+            glob: TargetTemplate(target=target.target, parent=target.parent) for glob, target in server.targets.items()
+        },
         is_pinned=not is_own(server),
+    )
+
+
+def _rule_of(place: int, rule: config.Rule) -> Rule:
+    return Rule(
+        place=place,
+        decision=Decision(rule.decision),
+        tools=rule.tools,
+        targets=rule.targets,
+        kinds=rule.kinds,
+        risks=rule.risk,
+        reason=rule.reason,
     )

@@ -2,12 +2,18 @@
 
 import re
 import secrets
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import final
 
 from midwatch.domain.markers import escape_markers
 
 _LABEL = re.compile(r"[A-Z][A-Z_]*[A-Z]")
+_FENCED = re.compile(
+    # No step may be tried twice: what is fenced may be megabytes long.
+    r"<!-- (?P<label>[A-Z_]+)_START (?P<nonce>\w+) -->\n(?P<text>[^<]*+(?:<(?!!--)[^<]*+)*+)"
+    r"<!-- (?P=label)_END (?P=nonce) -->"
+)
 
 
 @final
@@ -31,6 +37,11 @@ class Fence:
         if not _LABEL.fullmatch(label):
             raise ValueError(f"not a label: {label!r}")
         return f"<!-- {label}_{end} {self.nonce} -->"
+
+
+def read_fenced(prompt: str, labels: Collection[str]) -> list[str]:
+    """What stands within the markers of a prompt of ours, under any of these labels. Nothing inside can forge one."""
+    return [match["text"].removesuffix("\n") for match in _FENCED.finditer(prompt) if match["label"] in labels]
 
 
 def inline(text: str, limit: int = 200) -> str:

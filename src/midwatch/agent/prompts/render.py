@@ -13,7 +13,9 @@ from midwatch.agent.prompts.moment import tell_moment
 from midwatch.agent.prompts.templates import fill_template
 from midwatch.domain.session import StageType, WorkStatus
 from midwatch.domain.stories import Exchange, StageStory
+from midwatch.safety.claims.findings import Finding
 
+_MOST_FINDINGS = 10
 _NO_HOLIDAYS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -84,8 +86,10 @@ def render_synthesis(
     )
 
 
-def render_executive_summary(*, analysis: str, fence: Fence | None = None) -> str:
-    return fill_template("executive_summary", analysis=analysis, fence=fence or Fence())
+def render_executive_summary(*, analysis: str, unverified: Sequence[str] = (), fence: Fence | None = None) -> str:
+    """`unverified` are things that were changed, and nobody has looked at since."""
+    told = ", ".join(inline(target) for target in unverified)
+    return fill_template("executive_summary", analysis=analysis, unverified=told, fence=fence or Fence())
 
 
 def render_chat(
@@ -153,6 +157,26 @@ def _split(prompt: str, mark: str) -> tuple[str, str]:
 
 def render_say_something() -> str:
     return fill_template("say_something")
+
+
+def render_not_yet(*, reason: str, hint: str) -> str:
+    """Facts of ours, and names that others may have given: those are no instructions, and are cut."""
+    return fill_template("not_yet", reason=inline(reason, 500), hint=inline(hint, 500))
+
+
+def render_unfounded(findings: Sequence[Finding], fence: Fence | None = None) -> str:
+    """What a reply says that is not on record; the model's own words stand in the fence."""
+    return fill_template("unfounded", findings=findings[:_MOST_FINDINGS], fence=fence or Fence())
+
+
+def is_unfounded(prompt: str) -> bool:
+    """Whether this is a prompt of `render_unfounded`."""
+    return prompt.startswith(_unfounded_beginning())
+
+
+@cache
+def _unfounded_beginning() -> str:
+    return fill_template("unfounded", findings=(), fence=Fence()).partition("\n")[0]
 
 
 def render_budget_spent(spent: str) -> str:

@@ -9,7 +9,17 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from midwatch import __version__
-from midwatch.api.pages.words import cut, first_line, say_age, say_cost, say_duration, say_status, say_type
+from midwatch.api.pages.words import (
+    cut,
+    first_line,
+    say_age,
+    say_cost,
+    say_duration,
+    say_question,
+    say_status,
+    say_type,
+    spell_json,
+)
 
 _FOLDER = Path(__file__).parent
 _HEADINGS_BELOW = 2
@@ -32,7 +42,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         autoescape=True,
     )
-    words = (cut, first_line, say_age, say_cost, say_duration, say_status, say_type)
+    words = (cut, first_line, say_age, say_cost, say_duration, say_question, say_status, say_type, spell_json)
     filters = cast("dict[str, Any]", environment.filters)
     filters |= {word.__name__: word for word in words} | {"markdown": render_markdown}
     return environment

@@ -2,7 +2,9 @@
 
 import json
 import re
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 from midwatch.domain.timeline import TimelineType
 
@@ -17,6 +19,8 @@ _TITLES: dict[str, str] = {
     TimelineType.LLM_TOOL_CALL: "Tool call",
     TimelineType.MCP_TOOL_SUMMARY: "Summary of a tool's answer",
     TimelineType.TOOL_REFUSED: "Refused by the gate",
+    TimelineType.APPROVAL_REQUESTED: "Asked a person",
+    TimelineType.APPROVAL_DECIDED: "Decided",
     TimelineType.SESSION_RESUMED: "Went on after an interruption",
 }
 
@@ -70,6 +74,19 @@ def say_cost(usd: float | None, completeness: str) -> str:
 
 def say_status(status: str) -> str:
     return status.replace("_", " ")
+
+
+def spell_json(value: object) -> str:
+    """In ASCII: what cannot be seen is spelled out."""
+    return json.dumps(value, indent=2, sort_keys=True)
+
+
+def say_question(metadata: Mapping[str, Any]) -> str:
+    """Such as `deck.restart, risk high, by level:controlled: a person must approve every change`."""
+    what = f"{metadata.get('server_name')}.{metadata.get('tool_name')}, risk {metadata.get('risk')}"
+    rule = f", by {metadata['rule']}" if metadata.get("rule") else ""
+    reason = f": {metadata['reason']}" if metadata.get("reason") else ""
+    return f"{what}{rule}{reason}"
 
 
 def say_type(event_type: str) -> str:

@@ -52,7 +52,12 @@ async def submit_alert(alert: AlertIn, request: Request) -> AlertAccepted:
         )
     )
     message = "Alert was accepted before" if acceptance.is_repeat else "Alert accepted"
-    return AlertAccepted(session_id=acceptance.session_id, message=message)
+    return AlertAccepted(
+        session_id=acceptance.session_id,
+        message=message,
+        queue_position=None if acceptance.ahead is None else acceptance.ahead + 1,
+        warning=acceptance.warning,
+    )
 
 
 def _read_key(request: Request) -> str | None:

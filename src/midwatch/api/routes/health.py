@@ -7,7 +7,7 @@ from fastapi import APIRouter, Response
 
 from midwatch import __version__
 from midwatch.api.schemas import DatabaseCheck, HealthChecks, HealthOut, ReadyOut, WorkerPoolCheck
-from midwatch.api.state import TheStore, TheWorker
+from midwatch.api.state import TheChatWorker, TheStore, TheWorker
 from midwatch.domain.errors import StoreUnavailable
 from midwatch.queue.worker import Worker
 from midwatch.store.driver import Connection
@@ -24,27 +24,38 @@ router = APIRouter()
 @router.get(
     "/health", summary="Show whether this replica is well", responses={503: {"model": HealthOut, "description": _SICK}}
 )
-async def show_health(store: TheStore, worker: TheWorker, response: Response) -> HealthOut:
+async def show_health(store: TheStore, worker: TheWorker, chat_worker: TheChatWorker, response: Response) -> HealthOut:
     """Degraded is still a 200: alerts are accepted, and wait while nobody works on them."""
-    database, pool = await _check_database(store), _check_workers(worker)
-    if database.status == "unhealthy":
+    checks = await _check(store, worker, chat_worker)
+    if checks.database.status == "unhealthy":
         response.status_code = HTTPStatus.SERVICE_UNAVAILABLE
         status = "unhealthy"
     else:
-        status = "healthy" if pool.status == "healthy" else "degraded"
-    return HealthOut(status=status, version=__version__, checks=HealthChecks(database=database, worker_pool=pool))
+        is_well = checks.worker_pool.status == checks.chat_pool.status == "healthy"
+        status = "healthy" if is_well else "degraded"
+    return HealthOut(status=status, version=__version__, checks=checks)
 
 
 @router.get(
     "/ready", summary="Show whether to send alerts here", responses={503: {"model": ReadyOut, "description": _UNREADY}}
 )
-async def show_readiness(store: TheStore, worker: TheWorker, response: Response) -> ReadyOut:
+async def show_readiness(
+    store: TheStore, worker: TheWorker, chat_worker: TheChatWorker, response: Response
+) -> ReadyOut:
     """For whoever spreads the load: the database answers, somebody works, and nobody is stopping us."""
-    database, pool = await _check_database(store), _check_workers(worker)
-    ready = database.status == "healthy" and worker.live_slots > 0 and not worker.is_stopping
+    checks = await _check(store, worker, chat_worker)
+    ready = checks.database.status == "healthy" and worker.live_slots > 0 and not worker.is_stopping
     if not ready:
         response.status_code = HTTPStatus.SERVICE_UNAVAILABLE
-    return ReadyOut(ready=ready, checks=HealthChecks(database=database, worker_pool=pool))
+    return ReadyOut(ready=ready, checks=checks)
+
+
+async def _check(store: Store, worker: Worker, chat_worker: Worker) -> HealthChecks:
+    return HealthChecks(
+        database=await _check_database(store),
+        worker_pool=_check_workers(worker),
+        chat_pool=_check_workers(chat_worker),
+    )
 
 
 async def _check_database(store: Store) -> DatabaseCheck:

@@ -9,6 +9,7 @@ from midwatch.api.list_bodies import ActiveOut, FilterOptionsOut, SessionsOut
 from midwatch.api.list_query import SessionQuery, refuse_repeats
 from midwatch.api.state import TheConfig, TheStore
 from midwatch.store.lists import list_sessions, read_active, read_filter_options
+from midwatch.store.queues import list_leases
 
 router = APIRouter(prefix="/api/v1/sessions", responses=refusals(503))
 
@@ -35,7 +36,7 @@ async def show_sessions(query: Annotated[SessionQuery, Query()], store: TheStore
 async def list_active_sessions(store: TheStore) -> ActiveOut:
     """What runs now, and what waits to be run, first come first."""
     async with store.connect() as tx:
-        return ActiveOut.from_rows(await read_active(tx))
+        return ActiveOut.from_rows(await read_active(tx), await list_leases(tx))
 
 
 @router.get("/filter-options", summary="Show filter options")

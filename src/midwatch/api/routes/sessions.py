@@ -14,12 +14,14 @@ from midwatch.api.schemas import (
     SessionStatusOut,
     SessionSummaryOut,
 )
-from midwatch.api.state import TheConfig, TheFlusher, TheStore
+from midwatch.api.state import TheConfig, TheFlusher, TheMeters, TheStore
 from midwatch.api.timeline_bodies import TimelineEntry
 from midwatch.domain.errors import NotFound
+from midwatch.domain.session import SessionStatus
 from midwatch.intake.cancel_call import cancel_call
 from midwatch.intake.cancel_execution import cancel_execution
 from midwatch.intake.cancel_session import cancel_session
+from midwatch.queue.places import find_standing
 from midwatch.store.feed import read_live_texts, read_timeline
 from midwatch.store.readings import read_session, read_session_statistics, read_session_status, session_exists
 from midwatch.timeline.render import render_live_text, render_timeline_entry
@@ -32,9 +34,15 @@ async def show_session(session_id: UUID, store: TheStore, config: TheConfig) -> 
     """All of it but its timeline: the alert, the analysis, and its stages with their executions."""
     async with store.connect() as tx:
         reading = await read_session(tx, session_id)
-    if reading is None:
-        raise NotFound("session", session_id)
-    return SessionOut.from_reading(reading, priced=config.system.cost_estimation.enabled)
+        if reading is None:
+            raise NotFound("session", session_id)
+        standing = await find_standing(tx, session_id, status=SessionStatus(reading.session["status"]))
+    return SessionOut.from_reading(
+        reading,
+        standing,
+        priced=config.system.cost_estimation.enabled,
+        cap=config.queue.max_concurrent_sessions,
+    )
 
 
 @router.get("/{session_id}/status", summary="Show how a session stands")
@@ -85,12 +93,12 @@ async def show_timeline(session_id: UUID, store: TheStore) -> list[dict[str, Any
     operation_id="cancel_session",
     responses=refusals(409) | WITH_BODY,
 )
-async def cancel(session_id: UUID, store: TheStore, flusher: TheFlusher) -> CancelOut:
+async def cancel(session_id: UUID, store: TheStore, flusher: TheFlusher, meters: TheMeters) -> CancelOut:
     """At once when it waits; one that runs ends when its worker has seen it.
 
     Of a session that has ended, the question that is being answered is cancelled; without one there is nothing to do.
     """
-    cancelled = await cancel_session(store, flusher, session_id)
+    cancelled = await cancel_session(store, flusher, session_id, meters=meters)
     what = "Question" if cancelled.is_chat else "Session"
     message = f"{what} cancelled" if cancelled.is_over else f"{what} is being cancelled"
     return CancelOut(session_id=session_id, status=cancelled.status, message=message)
@@ -115,10 +123,10 @@ async def end_execution(session_id: UUID, execution_id: UUID, store: TheStore) -
     operation_id="cancel_call",
     responses=refusals(409) | WITH_BODY,
 )
-async def end_call(session_id: UUID, call_id: UUID, store: TheStore) -> CallCancelOut:
+async def end_call(session_id: UUID, call_id: UUID, store: TheStore, flusher: TheFlusher) -> CallCancelOut:
     """The session goes on, and its model reads that a person ended the call.
 
     A change that was on its way may have been made or not; its target stays closed until the call's time is over.
     """
-    await cancel_call(store, session_id, call_id)
+    await cancel_call(store, flusher, session_id, call_id=call_id)
     return CallCancelOut(session_id=session_id, call_id=call_id, message="Call is being cancelled")

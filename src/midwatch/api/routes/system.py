@@ -8,7 +8,8 @@ from fastapi import APIRouter, Depends, Query
 
 from midwatch.api.description import refusals
 from midwatch.api.list_query import Words, refuse_repeats
-from midwatch.api.state import TheConfig, TheRunbooks, TheSightings
+from midwatch.api.queue_bodies import QueueOut
+from midwatch.api.state import TheConfig, TheRunbooks, TheSightings, TheStore
 from midwatch.api.system_bodies import (
     AlertTypeOut,
     AlertTypesOut,
@@ -25,6 +26,7 @@ from midwatch.config.load import Config
 from midwatch.config.resolve import ExecutionSettings, resolve_execution
 from midwatch.config.view import describe_config
 from midwatch.domain.errors import Invalid, NotFound
+from midwatch.store.queues import read_queue
 
 _OF_TYPE = "One that `/api/v1/alert-types` lists; the configured default when missing"
 
@@ -89,6 +91,15 @@ def _resolve_agents(config: Config, chain: Chain) -> Iterator[ExecutionSettings]
         for agent in stage.agents:
             with suppress(NotFound):
                 yield resolve_execution(config, chain, stage=stage, stage_agent=agent)
+
+
+@router.get("/system/queue", summary="Show the queue", responses=refusals(503))
+async def show_queue(store: TheStore, config: TheConfig) -> QueueOut:
+    """How many sessions wait and for how long, how many run, and the replicas that are alive."""
+    async with store.connect() as tx:
+        queue = await read_queue(tx)
+    settings = config.queue
+    return QueueOut.from_queue(queue, cap=settings.max_concurrent_sessions, warn_depth=settings.warn_depth)
 
 
 @router.get("/system/config", summary="Show the configuration")

@@ -13,6 +13,7 @@ from midwatch.cli.live.follow import Ended, Item, Told
 from midwatch.cli.live.server import Body
 from midwatch.cli.terminal import Cleaned, clean
 from midwatch.domain.session import SessionStatus
+from midwatch.domain.timeline import EventType
 
 _RESULT = (
     *("status", "final_analysis", "executive_summary", "error_message", "alert_type", "chain_id", "duration_ms"),
@@ -55,6 +56,8 @@ class AnalysisOnly(Complaining):
     console: Console
 
     def take(self, item: Item) -> None:
+        if isinstance(item, Told) and item.event.get("type") == EventType.APPROVAL_REQUESTED:
+            self.note(f"waiting for approval: midwatch approvals show {item.event.get('approval_id')}")
         if not isinstance(item, Ended):
             return
         session = item.session

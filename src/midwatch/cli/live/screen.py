@@ -2,8 +2,8 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -47,6 +47,7 @@ class Screen:
     partial: str = ""
     """A line that is still being written."""
     _began: float = field(init=False)
+    _live: Live | None = None
 
     def __post_init__(self) -> None:
         self._began = self.clock()
@@ -68,6 +69,24 @@ class Screen:
         """Not broken where the terminal ends, so that it can be copied."""
         self.console.print(clean(line), soft_wrap=True)
 
+    def prompt(self, text: str) -> None:
+        """What is typed stands on the same line."""
+        self.console.print(clean(text), end="", soft_wrap=True)
+
+    @contextmanager
+    def silent(self) -> Generator[None]:
+        """Without the last line, so that somebody can type."""
+        live, self._live = self._live, None
+        if live is None:
+            yield
+            return
+        live.stop()
+        try:
+            yield
+        finally:
+            live.start()
+            self._live = live
+
     @asynccontextmanager
     async def alive(self) -> AsyncGenerator[None]:
         """The last line is there while the block runs, and gone after it."""
@@ -85,10 +104,17 @@ class Screen:
             redirect_stderr=sys.stderr.isatty(),
         )
         with live:
+            self._live = live
             async with asyncio.TaskGroup() as group:
-                ticking = group.create_task(_tick(live), name="last-line")
+                ticking = group.create_task(self._tick(), name="last-line")
                 yield
                 ticking.cancel()
+
+    async def _tick(self) -> None:
+        while True:
+            if self._live is not None:
+                self._live.refresh()
+            await asyncio.sleep(_TICK)
 
     @property
     def elapsed(self) -> float:
@@ -112,9 +138,3 @@ class _LastLine:
         doing = Text(clean_line(screen.doing))
         doing.truncate(max(options.max_width - len(elapsed) - _FRAME, 0), overflow="ellipsis")
         yield Text.assemble((screen.spinner, "cyan"), " ", doing, f" · {elapsed}", no_wrap=True, overflow="crop")
-
-
-async def _tick(live: Live) -> None:
-    while True:
-        live.refresh()
-        await asyncio.sleep(_TICK)

@@ -5,7 +5,7 @@ import ipaddress
 import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -37,6 +37,19 @@ class NewAlert:
     def body(self) -> Body:
         said = {"data": self.data, "alert_type": self.alert_type, "runbook": self.runbook}
         return {name: value for name, value in said.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Secret:
+    """By which a server knows an approver, and the name that a server on this machine believes."""
+
+    token: str = field(repr=False)
+    user: str | None = None
+
+    @property
+    def headers(self) -> dict[str, str]:
+        named = {} if self.user is None else {"X-Forwarded-User": self.user}
+        return {"Authorization": f"Bearer {self.token}", **named}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +98,37 @@ class Server:
     async def cancel(self, session_id: str) -> None:
         """Raises Invalid when it has ended already."""
         await self._ask("POST", f"/api/v1/sessions/{session_id}/cancel")
+
+    async def list_approvals(self, state: str | None) -> list[Body]:
+        query = "" if state is None else f"?state={state}"
+        listed = await self._get_object(f"/api/v1/approvals{query}")
+        return cast("list[Body]", listed.get("approvals") or [])
+
+    async def show_approval(self, approval_id: str) -> Body:
+        return await self._get_object(f"/api/v1/approvals/{approval_id}")
+
+    async def decide(self, approval_id: str, *, is_approved: bool, reason: str, secret: Secret) -> Body:
+        """Raises Invalid when the question is no longer open, or the secret is not the approver's."""
+        word = "approve" if is_approved else "deny"
+        answer = await self._ask(
+            "POST", f"/api/v1/approvals/{approval_id}/{word}", json={"reason": reason}, headers=secret.headers
+        )
+        return cast("Body", answer)
+
+    async def show_stop(self) -> Body:
+        return await self._get_object("/api/v1/system/emergency-stop")
+
+    async def stop_changes(self, reason: str, *, secret: Secret) -> Body:
+        answer = await self._ask(
+            "POST", "/api/v1/system/emergency-stop", json={"reason": reason}, headers=secret.headers
+        )
+        return cast("Body", answer)
+
+    async def allow_changes(self, reason: str, *, secret: Secret) -> Body:
+        answer = await self._ask(
+            "DELETE", "/api/v1/system/emergency-stop", json={"reason": reason}, headers=secret.headers
+        )
+        return cast("Body", answer)
 
     async def _submit(self, alert: NewAlert, headers: Mapping[str, str]) -> str:
         answer = await self._ask("POST", "/api/v1/alerts", json=alert.body, headers=headers)

@@ -8,6 +8,7 @@ from rich.markdown import Markdown
 from rich.text import Text
 
 from midwatch.cli.live.closing import DEMO, list_executions, summarise
+from midwatch.cli.live.digest import read_refusal
 from midwatch.cli.live.follow import Ended, Event, Found, Item, Lost, Seen, Told
 from midwatch.cli.live.lines import (
     GUTTER,
@@ -19,6 +20,7 @@ from midwatch.cli.live.lines import (
     render_separator,
     settle_call,
 )
+from midwatch.cli.live.requests import render_waiting
 from midwatch.cli.live.screen import Screen
 from midwatch.cli.live.wrap import Wrapping
 from midwatch.cli.terminal import clean
@@ -27,6 +29,7 @@ from midwatch.domain.timeline import EventType, TimelineStatus, TimelineType
 
 _THINKING = "dim italic"
 _NARROWEST = 10
+_REWRITE = "gate:rewrite"
 _CUT = frozenset({TimelineStatus.INTERRUPTED, TimelineStatus.CANCELLED, TimelineStatus.TIMED_OUT})
 
 
@@ -59,6 +62,9 @@ class Transcript:
     _held: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     """What models said, each with its agent, until it is known not to be the analysis itself."""
     _analysis: str | None = None
+    _withdrawn: set[str] = field(default_factory=set[str])
+    """Drafts of conclusions that were none."""
+    _said: set[str] = field(default_factory=set[str])
 
     def take(self, item: Item) -> None:
         match item:
@@ -138,7 +144,7 @@ class Transcript:
             case EventType.STAGE_STATUS if event.get("status") == "started":
                 self._begin_stage(event.get("stage_id"), event)
             case EventType.SESSION_STATUS:
-                self._hear_status(str(event.get("status")))
+                self._hear_status(str(event.get("status")), waiting_for=event.get("waiting_for"))
             case EventType.EXECUTION_PROGRESS:
                 self.screen.doing = str(event.get("message") or "")
             case EventType.STREAM_CHUNK:
@@ -152,8 +158,10 @@ class Transcript:
             case _:
                 pass
 
-    def _hear_status(self, status: str) -> None:
+    def _hear_status(self, status: str, *, waiting_for: object) -> None:
         match status:
+            case _ if waiting_for:
+                self.screen.doing = f"waiting for {waiting_for}"
             case SessionStatus.PENDING:
                 self.screen.doing = "waiting for a free worker"
             case SessionStatus.IN_PROGRESS:
@@ -216,22 +224,38 @@ class Transcript:
             case TimelineType.LLM_THINKING:
                 self._close_thinking(event, content)
             case TimelineType.LLM_RESPONSE:
-                stream = self._streams.pop(str(event.get("event_id")), None)
-                self._held.append((stream.agent if stream else self._agent_of(event), content))
-                if event.get("status") in _CUT:
-                    self._release(None)
-                    self.screen.show(render_aside("[cut off]", "yellow"))
+                self._close_response(event, content)
             case TimelineType.LLM_TOOL_CALL:
                 self._close_call(event)
             case TimelineType.FINAL_ANALYSIS:
                 self._release(content)
                 self._analysis = content
             case TimelineType.TOOL_REFUSED:
-                # Told with the call itself.
-                pass
+                self._show_rewrite(event, content)
             case kind:
                 self._release(None)
                 self._show_other(str(kind), event, content)
+
+    def _close_response(self, event: Event, content: str) -> None:
+        """A draft is told of once more when it turns out to be no conclusion."""
+        event_id, status = str(event.get("event_id")), event.get("status")
+        stream = self._streams.pop(event_id, None)
+        if event_id not in self._said:
+            self._said.add(event_id)
+            self._held.append((stream.agent if stream else self._agent_of(event), content))
+        is_new = status == TimelineStatus.WITHDRAWN and event_id not in self._withdrawn
+        if is_new or status in _CUT:
+            self._withdrawn.add(event_id)
+            self._release(None)
+            self.screen.show(render_aside("[withdrawn]" if is_new else "[cut off]", "yellow"))
+
+    def _show_rewrite(self, event: Event, content: str) -> None:
+        """Other refusals are told with the call itself."""
+        metadata: Mapping[str, Any] = event.get("metadata") or {}
+        if metadata.get("policy_rule") == _REWRITE:
+            self._release(None)
+            message, hint = read_refusal(content)
+            self.screen.show(render_note(self.screen.marks.note, f"{message}. {hint}", "dim"))
 
     def _close_thinking(self, event: Event, content: str) -> None:
         event_id = str(event.get("event_id"))
@@ -265,6 +289,11 @@ class Transcript:
                 attempts = _attempts(event)
                 tried = f" (attempt {attempts})" if isinstance(attempts, int) and attempts > 1 else ""
                 self.screen.show(render_note(marks.again, f"{content}{tried}", "yellow"))
+            case TimelineType.APPROVAL_REQUESTED:
+                self.screen.show(*render_waiting(event.get("metadata") or {}, marks=marks))
+                self.screen.doing = "waiting for approval"
+            case TimelineType.APPROVAL_DECIDED:
+                self.screen.show(render_note(marks.note, content, "bold"))
             case _:
                 self.screen.show(render_note(marks.note, f"{kind.replace('_', ' ')}: {content}", "dim"))
 

@@ -2,15 +2,17 @@
 
 import asyncio
 import signal
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from midwatch.cli.ending import DONE, FAILED
-from midwatch.cli.live.follow import Ended, Follower, Item
+from midwatch.cli.live.follow import Ended, Event, Follower, Item, Told
 from midwatch.cli.live.server import Body, Server, ServerUnreachable
 from midwatch.domain.errors import Invalid
 from midwatch.domain.session import SessionStatus
+from midwatch.domain.timeline import EventType
 
 _SIGNALLED = 128
 
@@ -44,7 +46,11 @@ class Stop:
         return FAILED if self.number is None else _SIGNALLED + self.number
 
 
-async def watch(server: Server, session_id: str, *, view: View, stop: Stop) -> Body:
+Consult = Callable[[Event, Stop], Awaitable[None]]
+"""Somebody at the terminal is asked what the event tells of."""
+
+
+async def watch(server: Server, session_id: str, *, view: View, stop: Stop, consult: Consult | None = None) -> Body:
     """The session as it ended. Raises as Follower does."""
     async with asyncio.TaskGroup() as group:
         stopping = group.create_task(_stop_when_asked(server, session_id, view=view, stop=stop), name="stop")
@@ -52,10 +58,17 @@ async def watch(server: Server, session_id: str, *, view: View, stop: Stop) -> B
         async with aclosing(Follower(server=server, session_id=session_id).follow()) as items:
             async for item in items:
                 view.take(item)
+                if consult is not None and (question := _find_question(item)):
+                    await consult(question, stop)
                 if isinstance(item, Ended):
                     ended = item.session
         stopping.cancel()
     return ended
+
+
+def _find_question(item: Item) -> Event | None:
+    is_question = isinstance(item, Told) and item.event.get("type") == EventType.APPROVAL_REQUESTED
+    return item.event if isinstance(item, Told) and is_question else None
 
 
 async def _stop_when_asked(server: Server, session_id: str, *, view: View, stop: Stop) -> None:

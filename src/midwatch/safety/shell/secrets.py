@@ -53,7 +53,7 @@ _SECRETS: tuple[tuple[str, str], ...] = (
         "secrets",
         r"(?:.*/)?(?:secrets?|credentials?|passwords?|vault(?:[-_]pass(?:word)?)?)(?:\.(?:ya?ml|json|txt|env|ini|toml|xml|properties))?",
     ),
-    ("secrets", r"(?:.*/)?[^/]*\.tfstate(?:\.backup)?"),
+    ("secrets", r"(?:.*/)?[^/]*\.tfstate(?:\.backup)?|(?:.*/)?approver\.token"),
     ("shell history", r"(?:.*/)?\.(?:bash|zsh|sh|ash|mysql|psql|python|sqlite|rediscli|node_repl)_history"),
 )
 _PATTERN = re.compile("|".join(f"(?P<s{number}>{text})" for number, (_, text) in enumerate(_SECRETS)))

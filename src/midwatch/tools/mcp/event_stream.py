@@ -1,7 +1,7 @@
 """MCP over HTTP with server-sent events, the older way: one long answer carries all that the server has to say."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import final
 
@@ -14,7 +14,7 @@ from midwatch.tools.mcp.events import EventReader, EventTooLarge, ServerEvent
 from midwatch.tools.mcp.http_client import Answer, HttpClient
 from midwatch.tools.mcp.inbox import Inbox
 from midwatch.tools.mcp.losses import AnswerRefused, ConnectionLost
-from midwatch.tools.mcp.messages import MAX_MESSAGE_BYTES, TOO_LARGE, encode_message, read_message
+from midwatch.tools.mcp.messages import MAX_MESSAGE_BYTES, TOO_LARGE, encode_message, find_trace, read_message
 from midwatch.tools.mcp.outbox import Outbox, send_notice
 
 _OK, _NO_SUCCESS, _GONE, _BROKEN = 200, 300, 404, 500
@@ -79,7 +79,8 @@ class EventStreamLink:
         message, url = item.message, self._endpoint.result()
         body = encode_message(message)
         if isinstance(message, JSONRPCRequest):
-            await self._ask(url, body, is_call=message.method == "tools/call")
+            headers = {**_CONTENT, **find_trace(message)}
+            await self._ask(url, body, headers=headers, is_call=message.method == "tools/call")
         elif isinstance(message, JSONRPCNotification) and message.method != "notifications/cancelled":
             await send_notice(self._client, url, body, headers=_CONTENT)
         else:
@@ -92,12 +93,12 @@ class EventStreamLink:
         with suppress(ConnectionLost, AnswerRefused, TimeoutError):
             await send_notice(self._client, url, body, headers=_CONTENT)
 
-    async def _ask(self, url: str, body: bytes, *, is_call: bool) -> None:
+    async def _ask(self, url: str, body: bytes, *, headers: Mapping[str, str], is_call: bool) -> None:
         if self.is_over:
             raise ConnectionLost(self.failure or "it ended", sent=False)
         check = check_dispatch if is_call else None
         try:
-            async with self._client.request("POST", url, headers=_CONTENT, body=body, check=check) as answer:
+            async with self._client.request("POST", url, headers=headers, body=body, check=check) as answer:
                 if answer.status == _GONE or answer.status >= _BROKEN:
                     self._end()
                 if answer.status >= _NO_SUCCESS:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, cast
 
-from mcp_types import JSONRPCMessage, JSONRPCResponse, jsonrpc_message_adapter
+from mcp_types import JSONRPCMessage, JSONRPCRequest, JSONRPCResponse, jsonrpc_message_adapter
 from pydantic import ValidationError
 
 from midwatch.kit.json import decode, encode
@@ -15,6 +15,15 @@ TOO_LARGE = f"it sent a message over {MAX_MESSAGE_BYTES} bytes"
 
 def encode_message(message: JSONRPCMessage) -> bytes:
     return encode(message.model_dump(by_alias=True, exclude_unset=True))
+
+
+def find_trace(message: JSONRPCMessage) -> dict[str, str]:
+    """The headers that say what the message belongs to, as the message itself has it. None when nobody traces."""
+    match message:
+        case JSONRPCRequest(params={"_meta": {"traceparent": str() as parent}}):
+            return {"traceparent": parent}
+        case _:
+            return {}
 
 
 def read_message(line: bytes | bytearray) -> JSONRPCMessage | None:

@@ -16,7 +16,7 @@ from midwatch.tools.mcp.farewell import end_session
 from midwatch.tools.mcp.http_client import Answer, HttpClient
 from midwatch.tools.mcp.inbox import Inbox
 from midwatch.tools.mcp.losses import AnswerRefused, ConnectionLost
-from midwatch.tools.mcp.messages import MAX_MESSAGE_BYTES, TOO_LARGE, encode_message, read_message
+from midwatch.tools.mcp.messages import MAX_MESSAGE_BYTES, TOO_LARGE, encode_message, find_trace, read_message
 from midwatch.tools.mcp.outbox import Outbox, send_notice
 
 _SESSION = "mcp-session-id"
@@ -105,7 +105,7 @@ class StreamableLink:
             self._marks = {}
         elif _VERSION in own:
             self._marks[_VERSION] = own[_VERSION]
-        return {**_CONTENT, **self._marks, **own}
+        return {**_CONTENT, **self._marks, **own, **find_trace(item.message)}
 
     async def _ask(self, request: JSONRPCRequest, headers: Mapping[str, str]) -> None:
         check = check_dispatch if request.method == "tools/call" else None
