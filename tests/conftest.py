@@ -3,7 +3,7 @@
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Generator
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 from midwatch.store.embedded import EmbeddedPostgres, open_embedded_postgres
 from midwatch.store.engine import Store, open_store
 from midwatch.store.migrate import upgrade_schema
+from tests.canaries import WATCH, watch_this_process
 from tests.databases import copy_template, create_database, drop_database
 
 # The children that tests start must not try to go on with gRPC's threads.
@@ -20,6 +21,19 @@ os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 # How long something takes depends on what else the machine does: no test may fail for it.
 settings.register_profile("midwatch", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("midwatch")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def discreet_logs() -> Generator[None]:
+    """At the end of the run, or of this process's part of it: no log has told what was planted."""
+    yield
+    assert not WATCH.leaks, "\n".join(["logs hold what nobody may log:", *WATCH.leaks])
+
+
+@pytest.fixture(autouse=True)
+def watched_logs() -> None:
+    """Before each test, since one before may have configured them anew."""
+    watch_this_process()
 
 
 @pytest.fixture(scope="session")

@@ -38,6 +38,8 @@ from midwatch.queue.claim import Claimant
 from midwatch.queue.lease import Lease, LeaseTimes
 from midwatch.store.engine import Store
 from midwatch.store.sessions import NewSession, insert_session
+from midwatch.telemetry.metrics import UNMETERED, Meters
+from midwatch.telemetry.tracing import UNTRACED, Tracer
 from midwatch.timeline.flush import Flusher
 from tests.fakes.cutting_pool import CuttingPool, Death, Harm
 from tests.fakes.mcp_process import fake_mcp_server, read_effects
@@ -71,6 +73,8 @@ class World:
     prices: Prices = field(default_factory=Prices)
     remote: Remote | None = None
     """The LLM service, if models are asked through one."""
+    meters: Meters = UNMETERED
+    tracer: Tracer = UNTRACED
 
     def effects(self) -> list[dict[str, Any]]:
         return read_effects(self.effects_file)
@@ -93,13 +97,21 @@ class World:
     async def live(self, pool: CuttingPool, *, on_claimed: Callable[[Lease], None] = lambda _: None) -> None:
         """One replica claims the session and runs it, until it has ended or the replica has died."""
         store = replace(self.store, pool=pool)
-        claimant = Claimant(store=store, owner=f"pod:{new_id()}", pod_id="pod", cap=100, times=LeaseTimes())
         try:
             async with OwnedTasks() as owned:
+                means = self._means(store, owned)
+                claimant = Claimant(
+                    store=store,
+                    owner=f"pod:{new_id()}",
+                    pod_id="pod",
+                    cap=100,
+                    times=LeaseTimes(),
+                    on_cancelled=means.calls.cancel,
+                )
                 lease = await claimant.claim()
                 if lease is not None:
                     on_claimed(lease)
-                    await lease.hold(store, partial(run_session, means=self._means(store, owned)))
+                    await lease.hold(store, partial(run_session, means=means))
         except* (Death, StoreUnavailable):
             pass
 
@@ -146,6 +158,7 @@ class World:
             await tx.execute("UPDATE session_leases SET expires_at = clock_timestamp() WHERE expires_at IS NOT NULL")
             if deadlines:
                 await tx.execute("UPDATE open_changes SET deadline = clock_timestamp()")
+                await tx.execute("UPDATE tool_calls SET deadline = clock_timestamp() WHERE deadline IS NOT NULL")
 
     async def _look(self, session_id: UUID) -> Told:
         async with self.store.connect() as tx:
@@ -174,6 +187,8 @@ class World:
             environ=os.environ,
             secret_names=frozenset(),
             limits=self.limits,
+            meters=self.meters,
+            tracer=self.tracer,
         )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from midwatch.kit.json import decode
+from tests.canaries import WATCH
 from tests.commands import PROGRAM
 from tests.waiting import eventually
 
@@ -56,6 +57,7 @@ async def run_llm_service(
         if process.returncode is None:
             process.kill()
         await process.wait()
+        WATCH.look_into(log)
 
 
 def _see_serving(process: Process, log: Path) -> list[dict[str, Any]]:

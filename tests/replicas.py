@@ -16,6 +16,7 @@ import httpx
 import psutil
 
 from midwatch.kit.json import decode
+from tests.canaries import WATCH
 from tests.fakes.processes import is_dead_soon
 from tests.waiting import eventually
 
@@ -89,6 +90,16 @@ class Fleet:
     """Where the database is."""
     replicas: list[Replica] = field(default_factory=list[Replica])
 
+    @property
+    def home(self) -> Path:
+        """Shared, as the approver's secret should be."""
+        return self.folder / "home"
+
+    def read_secret(self) -> dict[str, str]:
+        """What an approver sends along."""
+        token = (self.home / "approver.token").read_text(encoding="utf-8").strip()
+        return {"Authorization": f"Bearer {token}"}
+
     async def start(self, *names: str) -> list[Replica]:
         """Side by side: most of a start is waiting for a processor."""
         async with asyncio.TaskGroup() as group:
@@ -98,6 +109,7 @@ class Fleet:
     async def _start(self, name: str) -> Replica:
         log = self.folder / f"{name}.{len(self.replicas)}.log"
         inherited = {key: value for key, value in os.environ.items() if key not in _NOT_INHERITED}
+        inherited["MIDWATCH_HOME"] = str(self.home)
         with log.open("wb") as stderr:
             process = await asyncio.create_subprocess_exec(
                 *(str(_PROGRAM), "serve", "--config-dir", str(self.config_dir), "--port", "0"),
@@ -117,6 +129,7 @@ class Fleet:
         for replica in self.replicas:
             await replica.kill()
             await replica.http.aclose()
+            WATCH.look_into(replica.log)
 
 
 def _serving(replica: Replica) -> dict[str, Any] | None:

@@ -48,7 +48,12 @@ def call(tool: str, **arguments: Any) -> ScriptedTurn:
 
 
 def write_config(
-    folder: Path, *, base_url: str, queue: Mapping[str, Any] | None = None, servers: tuple[str, ...] = ("deck",)
+    folder: Path,
+    *,
+    base_url: str,
+    queue: Mapping[str, Any] | None = None,
+    servers: tuple[str, ...] = ("deck",),
+    level: str = "autonomous",
 ) -> None:
     """JSON is YAML too."""
     transport = fake_mcp_server("--effects", str(folder / "effects"), "--log-reads").transport.model_dump(mode="json")
@@ -61,7 +66,7 @@ def write_config(
             "deck": {"alert_types": ["deck"], "stages": [{"name": "watch", "agents": [{"name": "Mate"}]}]}
         },
         "queue": {**_QUICK, **(queue or {})},
-        "safety": {"control_level": "autonomous"},
+        "safety": {"control_level": level},
     }
     provider = {"type": "openai", "model": "fake", "base_url": base_url}
     (folder / "midwatch.yaml").write_text(json.encode_text(config), encoding="utf-8")
@@ -160,9 +165,15 @@ class Scene:
 
 @asynccontextmanager
 async def open_scene(
-    folder: Path, *, model: OpenAIServer, dsn: str, servers: tuple[str, ...] = ("deck",), **queue: Any
+    folder: Path,
+    *,
+    model: OpenAIServer,
+    dsn: str,
+    servers: tuple[str, ...] = ("deck",),
+    level: str = "autonomous",
+    **queue: Any,
 ) -> AsyncGenerator[Scene]:
-    write_config(folder, base_url=model.base_url, queue=queue, servers=servers)
+    write_config(folder, base_url=model.base_url, queue=queue, servers=servers, level=level)
     async with (
         open_store(lambda: dsn) as store,
         open_fleet(folder, config_dir=folder, environ={"DATABASE_URL": dsn}) as fleet,

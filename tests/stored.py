@@ -1,12 +1,15 @@
 """Rows for tests of the store: sessions, claims, executions, and the whole database at a glance."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from midwatch.domain.timeline import EventType
-from midwatch.domain.tools import ToolCall
+from midwatch.domain.tools import ToolCall, ToolKind
 from midwatch.kit.ids import new_id
+from midwatch.safety.approvals import Approval, Subject, ask, describe_identity, describe_request
+from midwatch.safety.questions import NewApproval
+from midwatch.store.approvals import insert_approval
 from midwatch.store.driver import Tx
 from midwatch.store.engine import Store
 from midwatch.store.fence import Event, Fence, pass_fence
@@ -72,14 +75,14 @@ async def add_execution(store: Store, fence: Fence) -> NewExecution:
     return execution
 
 
-async def request_call(store: Store, fence: Fence, execution: NewExecution) -> ToolCall:
+async def request_call(store: Store, fence: Fence, execution: NewExecution, *, index: int = 0) -> ToolCall:
     call = ToolCall(call_id=new_id(), provider_id="call_1", name="deck.restart", arguments="{}")
     batch = Batch()
     batch.requested.append(
         RequestedCall(
             call_id=call.call_id,
             message_sequence=2,
-            call_index=0,
+            call_index=index,
             provider_call_id=call.provider_id,
             tool_name=call.name,
             arguments=call.arguments,
@@ -89,6 +92,39 @@ async def request_call(store: Store, fence: Fence, execution: NewExecution) -> T
     async with store.connect() as tx:
         await commit_batch(tx, fence, batch, stage_id=execution.stage_id, execution_id=execution.execution_id)
     return call
+
+
+async def add_question(
+    store: Store, fence: Fence, execution: NewExecution, *, expire_after: timedelta = timedelta(minutes=15)
+) -> UUID:
+    """A call that waits for a person. One for each execution, since calls share a place."""
+    call = await request_call(store, fence, execution)
+    async with store.begin() as tx:
+        now = await tx.fetchval("SELECT clock_timestamp()")
+        new = build_question(call, now=now, expire_after=expire_after)
+        await insert_approval(tx, fence, new)
+        await pass_fence(tx, fence, ())
+    return new.approval.approval_id
+
+
+def build_question(call: ToolCall, *, now: datetime, expire_after: timedelta) -> NewApproval:
+    server, _, tool = call.name.partition(".")
+    target = f"mcp:{server}"
+    subject = Subject(
+        call_id=call.call_id, server=server, tool=tool, definition="first", arguments={}, targets=(target,)
+    )
+    approval = ask(subject, approval_id=new_id(), now=now, expire_after=expire_after)
+    assert isinstance(approval, Approval)
+    verdict = {"kind": "write", "policy_rule": "level:controlled"}
+    return NewApproval(
+        approval=approval,
+        request=describe_request(
+            subject, approval, verdict=verdict, kind=ToolKind.WRITE, risk=None, models_words="I act."
+        ),
+        targets=[{"identity": describe_identity(target), "origin": None}],
+        target_ids=[target],
+        verdict=verdict,
+    )
 
 
 async def commit_events(store: Store, fence: Fence, count: int = 1) -> int:

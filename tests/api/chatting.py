@@ -75,10 +75,11 @@ def by_model(**parts: Sequence[Reply]) -> Answer:
     return answer
 
 
-def write_chat_config(folder: Path, base_url: str, **chain: Any) -> None:
+def write_chat_config(folder: Path, base_url: str, *, queue: Mapping[str, Any] | None = None, **chain: Any) -> None:
     """`chain` is what the chain says beyond its stages, instead of its usual chat."""
     write_config(folder)
     main = json.decode((folder / "midwatch.yaml").read_text())
+    main["queue"] |= queue or {}
     usual = {"chat": {"enabled": True, "agent": "ChatAgent", "llm_provider": TALK}}
     main["agent_chains"]["deck"] |= chain or usual
     (folder / "midwatch.yaml").write_text(json.encode_text(main))
@@ -95,10 +96,11 @@ async def chatting(
     *,
     chain: Mapping[str, Any] | None = None,
     alert: Mapping[str, Any] | None = None,
+    queue: Mapping[str, Any] | None = None,
 ) -> AsyncGenerator[Chat]:
     """With a session that is over; the service runs."""
     async with serve(answer) as model:
-        write_chat_config(folder, model.base_url, **(chain or {}))
+        write_chat_config(folder, model.base_url, queue=queue, **(chain or {}))
         async with open_edge(folder, dsn) as edge, running(edge):
             body = {"data": "The bilge pump runs hot.", **(alert or {})}
             session_id = (await edge.http.post("/api/v1/alerts", json=body)).json()["session_id"]

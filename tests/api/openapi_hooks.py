@@ -82,7 +82,7 @@ class EveryOperationIsReached:
     def after_response(self, ctx: CheckContext, response: Response, case: AnyCase) -> None:
         assert ctx
         self._tested.add(case.operation.label)
-        if response.status_code in (200, 202):
+        if response.status_code in (200, 201, 202):
             self._reached.add(case.operation.label)
 
     def after_run(self, ctx: CheckContext) -> None:

@@ -29,7 +29,14 @@ async def test_an_alert_is_stored_before_it_is_accepted(edge: Edge) -> None:
     answer = await edge.http.post(ALERTS, json={"data": "Pump three runs hot.", "alert_type": "engine"})
     assert answer.status_code == 202
     body = answer.json()
-    assert body == {"session_id": body["session_id"], "status": "queued", "message": "Alert accepted"}
+    assert body == {
+        "session_id": body["session_id"],
+        "status": "queued",
+        "message": "Alert accepted",
+        "queue_position": body["queue_position"],
+        "warning": None,
+    }
+    assert body["queue_position"] >= 1
     row = await read_row(edge, body["session_id"])
     assert (row["alert_data"], row["alert_type"], row["chain_id"], row["status"]) == (
         "Pump three runs hot.",

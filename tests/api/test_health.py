@@ -34,6 +34,7 @@ async def test_a_replica_with_all_its_slots_is_healthy(dsn: str, config_folder: 
             "checks": {
                 "database": {"status": "healthy", "message": None},
                 "worker_pool": {"status": "healthy", "total_slots": 2, "live_slots": 2, "busy_slots": 0},
+                "chat_pool": {"status": "healthy", "total_slots": 5, "live_slots": 5, "busy_slots": 0},
             },
         }
 

@@ -17,12 +17,13 @@ from midwatch.domain.session import SessionStatus
 from midwatch.kit import json
 from tests.api.edge import CONCLUSION, Edge, call, open_edge, running, write_config
 from tests.api.shelf import SESSIONS, Shelved, keep_sent, shelve, wait_for_end
-from tests.stored import add_execution, add_running, request_call
+from tests.stored import add_execution, add_question, add_running, request_call
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = """\
 hooks = "tests.api.openapi_hooks"
 request-timeout = 20
+headers = { Authorization = "Bearer APPROVER" }
 warnings.fail-on = true
 
 [generation]
@@ -73,6 +74,21 @@ include-path = "/api/v1/sessions/{session_id}/executions/{execution_id}/cancel"
 "path.execution_id" = { dictionary = "executions", probability = 0.7 }
 
 [[operations]]
+include-path = "/api/v1/approvals/{approval_id}"
+[operations.parameters]
+"path.approval_id" = { dictionary = "approvals", probability = 0.7 }
+
+[[operations]]
+include-path = "/api/v1/approvals/{approval_id}/approve"
+[operations.parameters]
+"path.approval_id" = { dictionary = "approvals", probability = 0.7 }
+
+[[operations]]
+include-path = "/api/v1/approvals/{approval_id}/deny"
+[operations.parameters]
+"path.approval_id" = { dictionary = "approvals", probability = 0.7 }
+
+[[operations]]
 include-path = "/api/v1/sessions/{session_id}/chat/messages"
 # What a session is decides whether it can be asked about: the wire says so with a 400.
 checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 404, 409]
@@ -101,7 +117,8 @@ async def test_schemathesis_finds_no_answer_that_is_not_described(dsn: str, tmp_
     # Another one: the first has worked, and takes no questions since it stopped.
     async with open_edge(tmp_path, dsn) as edge:
         config = tmp_path / "schemathesis.toml"
-        config.write_text(_write_settings(ids), encoding="utf-8")
+        secret = edge.service.approver.token or ""
+        config.write_text(_write_settings(ids).replace("APPROVER", secret), encoding="utf-8")
         status, said = await _run_schemathesis(edge.port, config)
         assert status == 0, said
         count = len(list(_operations(create_app(edge.service.state))))
@@ -135,7 +152,13 @@ async def _fill(edge: Edge) -> dict[str, list[str]]:
         "calls": [str(open_call.call_id)],
         "executions": [str(execution_at_work.execution_id)],
         "askable": askable,
+        "approvals": [await _ask(edge) for _ in range(40)],
     }
+
+
+async def _ask(edge: Edge) -> str:
+    fence = await add_running(edge.store)
+    return str(await add_question(edge.store, fence, await add_execution(edge.store, fence)))
 
 
 def _write_settings(ids: dict[str, list[str]]) -> str:
@@ -207,7 +230,9 @@ async def test_every_operation_describes_how_it_fails(app: FastAPI) -> None:
         wanted |= {"408"} if "requestBody" in operation else set[str]()
         assert wanted <= answers.keys(), (method, path)
         assert not {"422", "default"} & answers.keys()
-        for status in answers.keys() - {"200", "202", "503"}:
+        wanted |= {"401"} if "security" in operation else set[str]()
+        assert wanted <= answers.keys(), (method, path)
+        for status in answers.keys() - {"200", "201", "202", "503"}:
             assert _schema(answers[status]) == {"$ref": "#/components/schemas/ErrorOut"}
 
 

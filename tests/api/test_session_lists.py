@@ -21,7 +21,7 @@ ITEM_KEYS = {
 }
 ACTIVE_KEYS = {
     *("id", "alert_type", "chain_id", "status", "author", "created_at", "started_at", "current_stage_index"),
-    *("current_stage_id", "waiting_for"),
+    *("current_stage_id", "waiting_for", "lease"),
 }
 STATUSES = ["pending", "in_progress", "cancelling", "completed", "failed", "cancelled", "timed_out"]
 

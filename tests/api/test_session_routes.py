@@ -18,6 +18,7 @@ SESSION_KEYS = {
     *("id", "alert_type", "alert_data", "status", "chain_id", "author", "error_message", "final_analysis"),
     *("executive_summary", "executive_summary_error", "created_at", "started_at", "completed_at", "duration_ms"),
     *("current_stage_index", "current_stage_id", "waiting_for", "attempts", "resumed_at", "warnings"),
+    *("queue", "lease"),
     *("unverified_targets", "total_stages", "completed_stages", "failed_stages", "input_tokens", "output_tokens"),
     *("total_tokens", "llm_interaction_count", "mcp_interaction_count", "stages", "runbook_url", "chat_enabled"),
     *("slack_message_fingerprint", "mcp_selection", "chat_id", "chat_message_count", "has_parallel_stages"),
@@ -27,6 +28,7 @@ STAGE_KEYS = {
     *("id", "stage_name", "stage_index", "stage_type", "status", "parallel_type", "expected_agent_count"),
     "referenced_stage_id",
     *("started_at", "completed_at", "duration_ms", "error_message", "executions"),
+    *("attempts", "resumed_at"),
 }
 EXECUTION_KEYS = {
     *("execution_id", "agent_name", "agent_index", "status", "llm_provider", "llm_backend", "model_name"),

@@ -22,11 +22,13 @@ from midwatch.store.chats import (
     begin_answer,
     finish_answer,
     insert_question,
+    list_questions,
     read_question,
     request_chat_cancel,
 )
 from midwatch.store.engine import Store
 from midwatch.store.leases import Claim, Renewal, claim_chat, release_lease, renew_lease
+from midwatch.store.readings import read_session
 from midwatch.store.sessions import Ending, finish_session
 from tests.fakes.cutting_pool import CuttingPool, Harm
 from tests.fakes.openai_server import Body, Reply, count_turns
@@ -42,6 +44,7 @@ TURNS = (
         calls=(
             ScriptedCall(name="deck.echo", arguments={"text": "dry"}),
             ScriptedCall(name="deck.restart", arguments={"name": "pump"}),
+            ScriptedCall(name="deck.echo", arguments={"text": "wet"}),
         ),
     ),
     ScriptedTurn(text="Because it ran dry."),
@@ -55,7 +58,9 @@ async def add_ended(store: Store, status: SessionStatus = SessionStatus.COMPLETE
     return fence.session_id
 
 
-async def ask(store: Store, session_id: UUID) -> UUID | None:
+async def ask(
+    store: Store, session_id: UUID, content: str = QUESTION, *, is_authenticated: bool = False
+) -> UUID | None:
     """The stage of the question, if it was taken."""
     question = NewQuestion(
         session_id=session_id,
@@ -64,8 +69,9 @@ async def ask(store: Store, session_id: UUID) -> UUID | None:
         stage_id=new_id(),
         event_id=new_id(),
         text_id=new_id(),
-        content=QUESTION,
+        content=content,
         author="ada",
+        is_authenticated=is_authenticated,
     )
     async with store.begin() as tx:
         return question.stage_id if await insert_question(tx, question) else None
@@ -302,7 +308,7 @@ async def check_answer(world: World, session_id: UUID, *, lost: bool) -> None:
     said = [json.decode(row["payload"]) for row in told]
     assert [each["status"] for each in said if each["stage_id"] == str(stage["stage_id"])] == ["started", "completed"]
     assert [row["seq"] for row in seqs] == list(range(1, len(seqs) + 1))
-    assert [row["tool_name"] for row in calls] == ["deck.echo", "deck.restart"]
+    assert [row["tool_name"] for row in calls] == ["deck.echo", "deck.restart", "deck.echo"]
     assert calls[1]["state"] == "finished" or (lost and calls[1]["state"] == "unknown")
     assert sum(entry["tool"] == "restart" for entry in world.effects()) <= 1
     assert await world.status(session_id) is SessionStatus.COMPLETED
@@ -320,6 +326,24 @@ async def test_an_answer_cut_at_any_commit_ends_as_it_would_have_and_does_nothin
                 world.effects_file.unlink(missing_ok=True)
                 await answer_on(world, session_id, {number: harm})
                 await check_answer(world, session_id, lost=harm in (Harm.DIE_BEFORE, Harm.DIE_AFTER))
+
+
+async def test_an_answer_keeps_the_count_of_its_take_overs_and_their_times(store: Store, tmp_path: Path) -> None:
+    async with asyncio.timeout(60), open_chat(store, tmp_path) as (world, session_id):
+        await answer_on(world, session_id, {})
+        await answer_on(world, session_id, {6: Harm.DIE_AFTER})
+        await answer_on(world, session_id, {})
+        async with world.store.connect() as tx:
+            questions = await list_questions(tx, session_id)
+            reading = await read_session(tx, session_id)
+    assert [each.attempts for each in questions] == [0, 1, 0]
+    assert [len(each.resumed_at) for each in questions] == [0, 1, 0]
+    assert reading is not None
+    assert (reading.session["attempts"], reading.resumed_at()) == (0, [])
+    stages = {stage["stage_id"]: stage for stage in reading.stages}
+    assert [stages[each.stage_id]["attempts"] for each in questions] == [0, 1, 0]
+    assert [reading.resumed_at(each.stage_id) for each in questions] == [list(each.resumed_at) for each in questions]
+    assert [stage["attempts"] for stage in reading.stages if stage["stage_type"] != "chat"] == [None, None]
 
 
 async def test_an_agent_of_an_answer_that_somebody_wanted_ended_before_a_crash_is_ended_after_it(

@@ -18,7 +18,7 @@ from midwatch.store.fence import Fence
 from midwatch.timeline.flush import Flusher, LiveStream, News, pack
 from midwatch.timeline.hub import CATCHUP_LIMIT, FeedItem, Hub, Overflow, Subscription
 from midwatch.timeline.listen import listen
-from tests.stored import add_running, commit_events
+from tests.stored import add_running, claim_one, commit_events, expire_lease
 
 LIMIT = 10
 
@@ -256,7 +256,7 @@ def list_topics(hub: Hub) -> list[UUID]:
 
 
 def new_stream(fence: Fence) -> LiveStream:
-    return LiveStream(new_id(), fence.session_id, new_id(), new_id(), TimelineType.LLM_RESPONSE)
+    return LiveStream(new_id(), fence.session_id, new_id(), new_id(), TimelineType.LLM_RESPONSE, fence.epoch)
 
 
 def describe(items: list[FeedItem | Overflow]) -> list[int | str]:
@@ -402,6 +402,21 @@ async def test_the_text_of_a_running_stream_is_kept_about_once_a_second(clean_st
     flusher.close_stream(stream)
     await flusher.flush()
     assert await read_kept(clean_store, fence.session_id) == []
+
+
+async def test_nothing_is_kept_for_an_owner_that_was_frozen_until_the_session_went_on_elsewhere(
+    clean_store: Store,
+) -> None:
+    fence = await add_running(clean_store)
+    flusher = Flusher(clean_store, clock=lambda: 1_000.0)
+    stream = new_stream(fence)
+    flusher.open_stream(stream)
+    flusher.stream(stream, "too late")
+    await expire_lease(clean_store, fence.session_id)
+    assert (await claim_one(clean_store)).fence.session_id == fence.session_id
+    await flusher.flush()
+    async with clean_store.connect() as tx:
+        assert await tx.fetchval("SELECT count(*) FROM live_texts") == 0
 
 
 async def read_kept(store: Store, session_id: UUID) -> list[str]:

@@ -237,7 +237,9 @@ async def cancel(store: Store, session_id: UUID) -> CancelRequest | None:
 async def test_a_pending_session_is_cancelled_at_once(clean_store: Store) -> None:
     session_id = await add_session(clean_store)
     request = await cancel(clean_store, session_id)
-    assert request == CancelRequest(before=SessionStatus.PENDING, after=SessionStatus.CANCELLED, seq=2)
+    assert request == CancelRequest(
+        before=SessionStatus.PENDING, after=SessionStatus.CANCELLED, seq=2, alert_type="test"
+    )
     assert await claim_next(clean_store) is None
     async with clean_store.connect() as tx:
         await check_session(tx, session_id, [])
@@ -246,12 +248,18 @@ async def test_a_pending_session_is_cancelled_at_once(clean_store: Store) -> Non
 async def test_a_running_session_is_told_to_stop_and_can_only_end_as_cancelled(clean_store: Store) -> None:
     fence = await add_running(clean_store)
     request = await cancel(clean_store, fence.session_id)
-    assert request == CancelRequest(before=SessionStatus.IN_PROGRESS, after=SessionStatus.CANCELLING, seq=3)
+    assert request == CancelRequest(
+        before=SessionStatus.IN_PROGRESS, after=SessionStatus.CANCELLING, seq=3, alert_type="test"
+    )
     again = await cancel(clean_store, fence.session_id)
-    assert again == CancelRequest(before=SessionStatus.CANCELLING, after=SessionStatus.CANCELLING, seq=None)
+    assert again == CancelRequest(
+        before=SessionStatus.CANCELLING, after=SessionStatus.CANCELLING, seq=None, alert_type="test"
+    )
     assert await finish(clean_store, fence) is SessionStatus.CANCELLED
     late = await cancel(clean_store, fence.session_id)
-    assert late == CancelRequest(before=SessionStatus.CANCELLED, after=SessionStatus.CANCELLED, seq=None)
+    assert late == CancelRequest(
+        before=SessionStatus.CANCELLED, after=SessionStatus.CANCELLED, seq=None, alert_type="test"
+    )
     async with clean_store.connect() as tx:
         await check_session(tx, fence.session_id, [])
 

@@ -16,6 +16,7 @@ from midwatch.domain.errors import ModelUnavailable
 from midwatch.domain.session import SuccessPolicy
 from midwatch.domain.timeline import TimelineType
 from midwatch.domain.tools import CallState
+from midwatch.kit import json
 from midwatch.kit.ids import new_id
 from midwatch.llm.scripted import ScriptedCall, ScriptedTurn
 from midwatch.store.driver import Row, Tx
@@ -51,6 +52,8 @@ ALL_FEATURES = {
         ),
         ScriptedTurn(calls=(garbled("b1"), call("nothing", "b2"), call("fail", "b3"), call("lookup", "b4"))),
         ScriptedTurn(),
+        ScriptedTurn(text="The pump ran dry, I think."),
+        ScriptedTurn(text="I look after that change.", calls=(call("echo", "b5"),)),
         ScriptedTurn(text="The pump ran dry."),
     ],
     "second": [
@@ -66,7 +69,7 @@ SIDE_BY_SIDE = {
         ScriptedTurn(
             thinking="Left first.",
             text="I look left.",
-            calls=(call("echo", "l1"), call("restart", "l2")),
+            calls=(call("restart", "l2"), call("echo", "l1")),
         ),
         ScriptedTurn(),
         ScriptedTurn(text="Left is dry."),
@@ -402,7 +405,8 @@ async def test_a_target_whose_change_has_an_unknown_outcome_is_left_alone_until_
         ScriptedTurn(calls=(call("restart", "two"), call("echo", "three"))),
         ScriptedTurn(text="I leave it."),
     ]
-    async with open_world(clean_store, tmp_path / "effects", by_turn(turns)) as world:
+    stages = (stage("look", max_iterations=3),)
+    async with open_world(clean_store, tmp_path / "effects", by_turn(turns), stages=stages) as world:
         _, commits = await run_uncut(world)
         session_id = await world.submit()
         while not world.effects():
@@ -412,12 +416,16 @@ async def test_a_target_whose_change_has_an_unknown_outcome_is_left_alone_until_
         async with clean_store.connect() as tx:
             await check_session(tx, session_id, world.effects())
             ended = await read_end(tx, session_id)
+            unverified = await tx.fetchval(
+                "SELECT unverified_targets FROM alert_sessions WHERE session_id = $1", session_id
+            )
     assert [(state, error) for _, _, state, error in ended.calls] == [
         ("unknown", "OUTCOME_UNKNOWN"),
-        ("refused", "TARGET_BUSY"),
+        ("refused", "FSM_BLOCKED"),
         ("finished", None),
     ]
     assert ended.status == "completed"
+    assert json.decode(unverified) == ["mcp:deck"], "the read came too early to tell what the change has done"
 
 
 def commits_until_sent(commits: int) -> int:
@@ -442,7 +450,7 @@ async def test_a_session_that_nobody_gets_further_with_is_given_up(clean_store: 
 async def test_a_stream_that_was_cut_is_closed_as_interrupted_and_streamed_anew(
     clean_store: Store, tmp_path: Path
 ) -> None:
-    cut = LiveStream(new_id(), new_id(), new_id(), new_id(), TimelineType.LLM_RESPONSE)
+    cut = LiveStream(new_id(), new_id(), new_id(), new_id(), TimelineType.LLM_RESPONSE, epoch=1)
     async with open_world(clean_store, tmp_path / "effects", by_turn([ScriptedTurn(text="All of it.")])) as world:
         session_id = await world.submit()
         await world.live(CuttingPool(clean_store.pool, {5: Harm.DIE_BEFORE}))

@@ -94,8 +94,9 @@ async def test_a_session_says_which_tool_has_changed_and_treats_it_as_a_write(ds
         (replica,) = await scene.fleet.start("only")
         session_id = await replica.submit()
         assert await scene.ended(session_id) is SessionStatus.COMPLETED
-        (warning,) = (await replica.show(session_id))["warnings"]
-        assert warning.startswith("tool deck.lookup is not what it was")
+        unverified, changed = sorted((await replica.show(session_id))["warnings"])
+        assert changed.startswith("tool deck.lookup is not what it was")
+        assert unverified == "changed, and not looked at since: mcp:deck"
         (verdict,) = await scene.fetch("SELECT verdict FROM tool_calls")
         assert json.decode(verdict["verdict"])["rule"] == "pin:changed"
         shown = (await replica.http.get("/api/v1/system/warnings")).json()["warnings"]

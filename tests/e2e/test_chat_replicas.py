@@ -94,7 +94,7 @@ async def test_an_answer_whose_replica_is_killed_goes_on_elsewhere_with_what_was
     dsn: str, tmp_path: Path
 ) -> None:
     release = asyncio.Event()
-    turns = talk(look("pump"), change("pump"), stall_after(ANSWER, 1, release=release))
+    turns = talk(change("pump"), look("pump"), stall_after(ANSWER, 1, release=release))
     async with serve(turns) as model, open_scene(tmp_path, model=model, dsn=dsn) as scene:
         first, _ = await scene.fleet.start("first", "second")
         session_id = await ended_session(scene, first)

@@ -193,7 +193,7 @@ async def test_the_survivor_starts_the_shared_database_again(home: Path, tmp_pat
         assert access is not None
         return access.dsn
 
-    turns = by_turn([look("pump"), change("pump"), CONCLUSION])
+    turns = by_turn([change("pump"), look("pump"), CONCLUSION])
     async with serve(turns, before_turn=hold_turn(2, release=release)) as model:
         write_config(tmp_path, base_url=model.base_url)
         async with open_fleet(tmp_path, config_dir=tmp_path, environ={"MIDWATCH_HOME": str(home)}) as fleet:

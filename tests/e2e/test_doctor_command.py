@@ -15,10 +15,12 @@ import yaml
 from midwatch.kit import json
 from midwatch.llm.scripted import ScriptedTurn
 from midwatch.store import driver
+from midwatch.store.engine import Store
 from tests.commands import run_midwatch
 from tests.fakes.mcp_process import FAKE_SERVER, SDK_SERVER
 from tests.fakes.openai_server import Status, by_turn, in_order
 from tests.fakes.openai_server import serve as serve_model
+from tests.stored import add_running, add_session, expire_lease
 
 SECRET = "hunter2-of-the-night-watch"
 NOWHERE = "http://127.0.0.1:1/v1"
@@ -135,6 +137,8 @@ async def test_a_script_can_read_it(folder: Path, dsn: str) -> None:
         "database": "ok",
         "model fake": "ok",
         "server deck": "warning",
+        "replicas": "ok",
+        "queue": "ok",
     }
     tools = {tool["name"]: tool for tool in seen["servers"]["deck"]}
     assert tools["echo"]["proven"] is True
@@ -143,6 +147,21 @@ async def test_a_script_can_read_it(folder: Path, dsn: str) -> None:
     assert "lookup" in seen["kinds"]["deck"]
     assert "restart" not in seen["kinds"]["deck"]
     assert seen["next"].startswith("midwatch serve")
+
+
+async def test_sessions_that_wait_for_nobody_lead_to_serve(folder: Path, dsn: str, store: Store) -> None:
+    quiet = told(examine(folder, DATABASE_URL=dsn))
+    assert "✓ replicas none is running" in quiet
+    assert "✓ queue nothing waits, 0 of 5 run" in quiet
+    held = await add_running(store)
+    await expire_lease(store, held.session_id)
+    await add_session(store)
+    result = examine(folder, DATABASE_URL=dsn)
+    assert result.returncode == 0
+    (line,) = [line for line in told(result) if line.startswith("! queue")]
+    assert re.fullmatch(r"! queue 1 session waits, the first for \d+ s; no replica is alive; 0 of 5 run", line)
+    assert "! leases 1 past its expiry: the replica is gone, and nobody has taken over yet" in told(result)
+    assert told(result)[-1] == f"Next: midwatch serve --config-dir {folder}"
 
 
 async def test_a_server_that_does_not_come_up_is_named_beside_those_that_do(tmp_path: Path, dsn: str) -> None:

@@ -17,7 +17,7 @@ from tests.waiting import eventually
 @pytest.mark.parametrize("asked_by", [signal.SIGTERM, signal.SIGINT])
 async def test_a_drained_replica_hands_its_session_over(dsn: str, tmp_path: Path, asked_by: signal.Signals) -> None:
     release = asyncio.Event()
-    turns = by_turn([look("pump"), change("pump"), CONCLUSION])
+    turns = by_turn([change("pump"), look("pump"), CONCLUSION])
     async with (
         serve(turns, before_turn=hold_turn(2, release=release)) as model,
         # With a lease this long nobody could go on so soon unless it was released.
@@ -47,7 +47,7 @@ async def test_a_drained_replica_hands_its_session_over(dsn: str, tmp_path: Path
 async def test_a_draining_replica_takes_nothing_new_and_stops_at_its_next_commit(dsn: str, tmp_path: Path) -> None:
     release = asyncio.Event()
     async with (
-        serve(by_turn([look("pump"), change("pump"), CONCLUSION]), before_turn=hold_turn(0, release=release)) as model,
+        serve(by_turn([change("pump"), look("pump"), CONCLUSION]), before_turn=hold_turn(0, release=release)) as model,
         open_scene(tmp_path, model=model, dsn=dsn, graceful_shutdown_timeout="60s") as scene,
     ):
         (leaving,) = await scene.fleet.start("leaving")
@@ -60,7 +60,7 @@ async def test_a_draining_replica_takes_nothing_new_and_stops_at_its_next_commit
         assert await leaving.exit_status() == 0
         assert (await scene.session(waiting))["status"] == "pending"
         assert (await scene.session(started))["status"] == "in_progress"
-        assert scene.effects("lookup") == []
+        assert scene.effects("restart") == []
         await scene.fleet.start("staying")
         for session_id in (started, waiting):
             assert await scene.ended(session_id) is SessionStatus.COMPLETED

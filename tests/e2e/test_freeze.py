@@ -25,7 +25,7 @@ async def test_frozen_during_a_model_call_the_old_owner_stops_and_commits_nothin
             await next(answers, for_the_new).wait()
 
     async with (
-        serve(by_turn([look("pump"), change("pump"), CONCLUSION]), before_turn=hold_second_turn) as model,
+        serve(by_turn([change("pump"), look("pump"), CONCLUSION]), before_turn=hold_second_turn) as model,
         open_scene(tmp_path, model=model, dsn=dsn) as scene,
     ):
         first, _ = await scene.fleet.start("first", "second")

@@ -70,7 +70,12 @@ PARTS: dict[str, list[Reply]] = {
     "Mate-1": [call(("deck.echo", {"text": "port is dry"}), text="Port."), say("Port is dry.")],
     "Mate-2": [call(("deck.echo", {"text": "starboard is wet"}), text="Starboard."), say("Starboard is wet.")],
     "Captain": [
-        call(("deck.restart", {"name": "pump"}), text="I restart the pump.", thinking="It ran dry."),
+        call(
+            ("deck.restart", {"name": "pump"}),
+            ("deck.echo", {"text": "the pump runs"}),
+            text="I restart the pump.",
+            thinking="It ran dry.",
+        ),
     ],
     "ChatAgent": [
         call(("deck.echo", {"text": "grease: none"}), text="I look at the grease.", thinking="Why was it stuck?"),

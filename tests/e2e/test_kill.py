@@ -13,7 +13,7 @@ from tests.waiting import eventually
 
 async def test_killed_during_a_model_call_the_session_goes_on_with_what_was_finished(dsn: str, tmp_path: Path) -> None:
     release = asyncio.Event()
-    turns = by_turn([look("pump", "valve"), change("pump"), CONCLUSION])
+    turns = by_turn([change("pump"), look("pump", "valve"), CONCLUSION])
     async with (
         serve(turns, before_turn=hold_turn(2, release=release)) as model,
         open_scene(tmp_path, model=model, dsn=dsn) as scene,

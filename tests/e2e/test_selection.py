@@ -105,7 +105,7 @@ async def test_a_selected_server_that_is_gone_since_fails_the_session_and_says_s
             mcp_selection={"servers": [{"name": "galley"}]},
         )
         async with scene.store.connect() as tx:
-            assert await insert_session(tx, new)
+            assert await insert_session(tx, new) is not None
         await scene.fleet.start("only")
         assert await scene.ended(new.session_id) is SessionStatus.FAILED
         assert "there is no MCP server galley" in (await scene.session(new.session_id))["error_message"]

@@ -19,6 +19,7 @@ from midwatch.kit.ids import new_id
 from midwatch.kit.json import encode_text
 from midwatch.tools.workbench import open_workbench
 from tests.fakes.call_journal import FakeCallJournal
+from tests.settled import settle
 
 NEEDS_ALL = pytest.mark.skipif(
     "MIDWATCH_REQUIRE_ALL" not in os.environ, reason="fetches other people's servers: set MIDWATCH_REQUIRE_ALL=1"
@@ -64,7 +65,7 @@ async def call(server: McpServer, tool: str, arguments: Mapping[str, object]) ->
         asked = ToolCall(
             call_id=new_id(), provider_id="p", name=f"other.{tool}", arguments=encode_text(dict(arguments))
         )
-        return names, await workbench.gate.call(asked)
+        return names, await settle(workbench.gate, asked)
 
 
 @contextmanager

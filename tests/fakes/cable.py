@@ -30,7 +30,12 @@ class Cable:
         self.flowing.clear()
 
     async def carry(self, reader: StreamReader, writer: StreamWriter) -> None:
-        far_reader, far_writer = await asyncio.open_connection(self.far_host, self.far_port)
+        try:
+            far_reader, far_writer = await asyncio.open_connection(self.far_host, self.far_port)
+        except OSError:
+            # Nobody is there at the moment: whoever called hears as much.
+            writer.transport.abort()
+            return
         self.open_ends |= {writer, far_writer}
         try:
             async with asyncio.TaskGroup() as group:

@@ -53,6 +53,10 @@ class FakeServer:
             "peek": (self.peek, {"name": TEXT}, True),
             "truncate": (self.truncate, {}, True),
         }
+        if options.shell:
+            self.tools["shell"] = (self.shell, {"command": TEXT}, True)
+        if options.inventory:
+            self.tools["inventory"] = (self.inventory, {"of": TEXT}, True)
 
     def serve(self) -> None:
         if self.options.noise:
@@ -100,7 +104,10 @@ class FakeServer:
         }
 
     def list_tools(self, params: dict[str, Any]) -> dict[str, Any]:
-        tools = [describe_tool(name, schema, is_read=is_read) for name, (_, schema, is_read) in self.tools.items()]
+        tools = [
+            describe_tool(name, schema, is_read=is_read, more=self.options.words)
+            for name, (_, schema, is_read) in self.tools.items()
+        ]
         start = int(params.get("cursor") or 0)
         end = start + (self.options.page_size or len(tools))
         page: dict[str, Any] = {"tools": tools[start:end]}
@@ -114,8 +121,9 @@ class FakeServer:
         name: str = message["params"]["name"]
         arguments: Arguments = message["params"].get("arguments", {})
         run, _, is_read = self.tools[name]
+        trace: str | None = message["params"].get("_meta", {}).get("traceparent")
         if is_read and self.options.log_reads:
-            self.log(name, arguments)
+            self.log(name, arguments, **({} if trace is None else {"traceparent": trace}))
         try:
             result: dict[str, Any] = {"content": [{"type": "text", "text": run(arguments)}], "isError": False}
         except ToolFailure as failure:
@@ -125,6 +133,8 @@ class FakeServer:
             return
         if self.options.modern:
             result["resultType"] = "complete"
+        # For whoever looks through logs afterwards: no client shows it to anybody.
+        result["_meta"] = {"note": "canary-4c1e-result"}
         self.send_result(message, result)
 
     def echo(self, arguments: Arguments) -> str:
@@ -208,6 +218,13 @@ class FakeServer:
         self.log("peek", arguments)
         return "looked, and changed nothing"
 
+    def inventory(self, _: Arguments) -> str:
+        return Path(self.options.inventory).read_text(encoding="utf-8")
+
+    def shell(self, arguments: Arguments) -> str:
+        """Says what it was given, and runs nothing."""
+        return f"ran {arguments['command']}"
+
     def truncate(self, _: Arguments) -> str:
         """Half an answer that is no JSON."""
         raise RawResult('"result":{"content":[{"type":"te')
@@ -236,10 +253,10 @@ class FakeServer:
             sys.stdout.buffer.flush()
 
 
-def describe_tool(name: str, schema: dict[str, Any], *, is_read: bool) -> dict[str, Any]:
+def describe_tool(name: str, schema: dict[str, Any], *, is_read: bool, more: str = "") -> dict[str, Any]:
     return {
         "name": name,
-        "description": f"The fake's {name}",
+        "description": f"The fake's {name}{more}",
         "inputSchema": {"type": "object", "properties": schema},
         "annotations": {"readOnlyHint": is_read, "destructiveHint": not is_read},
     }
@@ -249,11 +266,14 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser()
     parser.add_argument("--effects", help="file that gets a line for each effect")
     parser.add_argument("--log-reads", action="store_true", help="let reads leave a line there as well")
+    parser.add_argument("--inventory", help="file that a further tool answers with")
+    parser.add_argument("--words", default="", help="said of every tool, after what is said otherwise")
     parser.add_argument("--lookup-bytes", type=int, default=1024)
     parser.add_argument("--page-size", type=int, help="list tools in pages of this size")
     parser.add_argument("--modern", action="store_true", help="know only the protocol without a handshake")
     parser.add_argument("--silent", action="store_true", help="answer nothing but tool calls")
     parser.add_argument("--noise", action="store_true", help="print lines that are no messages")
+    parser.add_argument("--shell", action="store_true", help="have a tool that takes a command")
     parser.add_argument("--stubborn", action="store_true", help="ignore SIGTERM and a closed stdin")
     return parser
 

@@ -7,6 +7,7 @@ from midwatch.domain.messages import Usage
 from midwatch.kit import json
 from midwatch.llm.scripted import ScriptedTurn, cut, provider_id
 from midwatch.llm.toolnames import encode_name
+from tests import canaries
 
 DONE = b"data: [DONE]\n\n"
 
@@ -42,7 +43,7 @@ def usage_event(usage: Usage) -> bytes:
 
 
 def event(payload: Mapping[str, Any]) -> bytes:
-    return b"data: " + json.encode(dict(payload)) + b"\n\n"
+    return b"data: " + json.encode({**payload, "system_fingerprint": canaries.RAW}) + b"\n\n"
 
 
 def _call_deltas(turn: ScriptedTurn, number: int) -> Iterator[dict[str, Any]]:

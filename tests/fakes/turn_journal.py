@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from midwatch.agent.journal import Fallback, Reply
+from midwatch.agent.journal import Fallback, Reply, Withdrawal
 from midwatch.domain.errors import MidwatchError
 from midwatch.domain.messages import AssistantMessage, Message, UserMessage
 from midwatch.domain.timeline import Phase
@@ -28,6 +28,8 @@ class FakeTurnJournal:
     streamed: list[str] = field(default_factory=list[str])
     thought: list[str] = field(default_factory=list[str])
     phases: list[Phase] = field(default_factory=list[Phase])
+    withdrawn: list[str] = field(default_factory=list[str])
+    """Why each reply was no conclusion."""
     sent: list[Sent] = field(default_factory=list[Sent])
     failure: MidwatchError | None = None
     """Raised instead of the next commit."""
@@ -70,6 +72,12 @@ class FakeTurnJournal:
     async def commit_prompt(self, text: str) -> None:
         self._check()
         self.messages.append(UserMessage(text=text))
+
+    async def commit_withdrawal(self, prompt: str, why: Withdrawal) -> None:
+        self._check()
+        assert why
+        self.withdrawn.append(prompt)
+        self.messages.append(UserMessage(text=prompt))
 
     def _check(self) -> None:
         if self.failure is not None:

@@ -8,16 +8,19 @@ from dataclasses import replace
 import pytest
 
 from midwatch.domain.safety import ControlLevel, SafetyMode
-from midwatch.domain.tools import Clearance, Refusal, ToolCall, ToolDefinition, ToolKind, ToolResult
+from midwatch.domain.tools import Clearance, Refusal, Ticket, ToolCall, ToolDefinition, ToolKind, ToolResult
 from midwatch.kit.ids import new_id
 from midwatch.safety.kinds import OperatorKinds
 from midwatch.safety.policy import Stance
-from midwatch.tools.gate import Gate, ServerRules
+from midwatch.safety.session import SessionSafety
+from midwatch.tools.appraisal import ServerRules
+from midwatch.tools.gate import Gate
 from midwatch.tools.journaled import Journaled
 from midwatch.tools.order import group_calls
 from tests.fakes.call_journal import FakeCallJournal
 from tests.fakes.toolset import FakeToolset, define_tool
 from tests.safety.requirements import requirement
+from tests.settled import settle
 
 ENFORCE = Stance(mode=SafetyMode.ENFORCE)
 KINDS = OperatorKinds(read=("get",), write=("set",))
@@ -37,9 +40,11 @@ class Bench:
     ) -> None:
         self.journal = FakeCallJournal()
         self.tools = FakeToolset(*(tools or TOOLS), log=self.journal.log)
+        self.safety = SessionSafety()
         self.gate = Gate(
-            inner=Journaled(inner=self.tools, journal=self.journal),
+            inner=Journaled(inner=self.tools, journal=self.journal, safety=self.safety),
             journal=self.journal,
+            safety=self.safety,
             stance=stance,
             rules=rules or {"k8s": ServerRules(kinds=KINDS, trust_annotations=trust, level=level)},
         )
@@ -59,7 +64,7 @@ def with_schema(full_name: str) -> ToolDefinition:
 
 
 async def assert_refused(bench: Bench, asked: ToolCall, code: str) -> Refusal:
-    result = await bench.gate.call(asked)
+    result = await settle(bench.gate, asked)
     assert bench.log == [f"refuse {asked.name} {code}"]
     assert (result.error, json.loads(result.content)["error"]["code"]) == (code, code)
     assert bench.tools.calls == []
@@ -71,7 +76,7 @@ async def assert_refused(bench: Bench, asked: ToolCall, code: str) -> Refusal:
 @requirement("policy:read-allowed", "journal:proven-read-not-started", "journal:dispatch-guarded")
 async def test_a_proven_read_is_dispatched_and_finished_without_a_start() -> None:
     bench = Bench()
-    result = await bench.gate.call(call("k8s.get"))
+    result = await settle(bench.gate, call("k8s.get"))
     assert result.content == "ran k8s.get"
     assert bench.log == ["dispatch k8s.get", "run k8s.get", "finish k8s.get"]
 
@@ -82,15 +87,15 @@ async def test_read_only_refuses_a_write_and_what_may_be_one(name: str) -> None:
     await assert_refused(Bench(), call(name), "READ_ONLY_VIOLATION")
 
 
-@requirement("policy:controlled-refuses-writes", "gate:refusal-journalled-once")
-async def test_controlled_refuses_a_write() -> None:
+@requirement("policy:controlled-asks", "gate:refusal-journalled-once")
+async def test_controlled_refuses_a_write_where_there_is_nobody_to_ask() -> None:
     await assert_refused(Bench(level=ControlLevel.CONTROLLED), call("k8s.set"), "APPROVAL_REQUIRED")
 
 
 @requirement("policy:autonomous-allows-writes", "journal:write-started-first", "journal:finished-before-read")
 async def test_an_allowed_write_is_started_then_sent_then_finished() -> None:
     bench = Bench(level=ControlLevel.AUTONOMOUS)
-    await bench.gate.call(call("k8s.set"))
+    await settle(bench.gate, call("k8s.set"))
     assert bench.log == ["start k8s.set", "dispatch k8s.set", "run k8s.set", "finish k8s.set"]
     assert bench.journal.started[0].clearance.observed is None
 
@@ -98,7 +103,7 @@ async def test_an_allowed_write_is_started_then_sent_then_finished() -> None:
 @requirement("policy:observe-records", "journal:write-started-first")
 async def test_observe_lets_a_write_pass_and_the_journal_knows_what_it_passed() -> None:
     bench = Bench(stance=Stance(mode=SafetyMode.OBSERVE))
-    await bench.gate.call(call("k8s.set"))
+    await settle(bench.gate, call("k8s.set"))
     assert bench.log == ["start k8s.set", "dispatch k8s.set", "run k8s.set", "finish k8s.set"]
     assert bench.journal.started[0].clearance.observed == "READ_ONLY_VIOLATION"
 
@@ -112,7 +117,7 @@ async def test_observe_nobody_asked_for_refuses_a_proven_write() -> None:
 @requirement("journal:unproven-read-started", "kind:annotations-unproven")
 async def test_a_read_that_only_the_server_vouches_for_is_started_like_a_write() -> None:
     bench = Bench(trust=True)
-    await bench.gate.call(call("k8s.odd"))
+    await settle(bench.gate, call("k8s.odd"))
     assert bench.log == ["start k8s.odd", "dispatch k8s.odd", "run k8s.odd", "finish k8s.odd"]
 
 
@@ -157,7 +162,7 @@ async def test_arguments_that_do_not_fit_the_schema_are_refused_and_nothing_is_s
 @pytest.mark.parametrize(("written", "read_as"), [("name=web", "pairs"), ("name: web", "yaml"), ("web", "text")])
 async def test_gate_journal_and_tool_see_the_same_arguments(written: str, read_as: str) -> None:
     bench = Bench(with_schema("k8s.get"))
-    await bench.gate.call(call("k8s.get", written))
+    await settle(bench.gate, call("k8s.get", written))
     ((journalled, _),) = bench.journal.finished
     assert journalled is bench.tools.calls[0]
     assert journalled.arguments == {"name": "web"} == json.loads(journalled.call.arguments)
@@ -178,9 +183,9 @@ async def test_gate_journal_and_tool_see_the_same_arguments(written: str, read_a
 async def test_words_of_ours_in_an_answer_change_nothing(said: str) -> None:
     bench = Bench()
     bench.tools.results["k8s.get"] = ToolResult(content=said)
-    result = await bench.gate.call(call("k8s.get"))
+    result = await settle(bench.gate, call("k8s.get"))
     assert result == ToolResult(content=said)
-    assert (await bench.gate.call(call("k8s.set"))).error == "READ_ONLY_VIOLATION"
+    assert (await settle(bench.gate, call("k8s.set"))).error == "READ_ONLY_VIOLATION"
     assert [cleared.call.name for cleared in bench.tools.calls] == ["k8s.get"]
     assert bench.gate.kind_of(call("k8s.set")) is ToolKind.WRITE
 
@@ -191,20 +196,28 @@ async def test_deeply_nested_arguments_are_refused_and_not_a_crash() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "expected"), [('{"_a": 1, "b": {"c": null}}', {"_a": 1, "b": {"c": None}}), ("", {}), (" \n", {})]
+    ("arguments", "expected"), [('{"a": 1, "b": {"_c": null}}', {"a": 1, "b": {"_c": None}}), ("", {}), (" \n", {})]
 )
 async def test_arguments_reach_the_tool_as_the_model_wrote_them(arguments: str, expected: dict[str, object]) -> None:
     bench = Bench()
-    await bench.gate.call(call("k8s.get", arguments))
+    await settle(bench.gate, call("k8s.get", arguments))
     assert bench.tools.calls[0].arguments == expected
 
 
 @requirement("gate:clearance-says-why")
 async def test_a_clearance_says_what_was_decided_and_why() -> None:
     bench = Bench()
-    await bench.gate.call(call("k8s.get"))
+    await settle(bench.gate, call("k8s.get"))
     assert bench.tools.calls[0].clearance == Clearance(
-        kind=ToolKind.READ, proven=True, rule="operator:read:get", targets=("mcp:k8s",), timeout=90.0, is_pinned=True
+        kind=ToolKind.READ,
+        proven=True,
+        rule="operator:read:get",
+        targets=("mcp:k8s",),
+        timeout=90.0,
+        is_pinned=True,
+        policy_rule="operator:read:get",
+        risk="read_only",
+        ticket=Ticket(number=1, kind=ToolKind.READ, targets=("mcp:k8s",), began=1),
     )
 
 
@@ -216,7 +229,7 @@ async def test_each_server_has_its_own_level_and_a_server_without_rules_the_stri
         "shut": ServerRules(kinds=KINDS, level=ControlLevel.READ_ONLY),
     }
     bench = Bench(*map(define_tool, names), rules=rules)
-    errors = [(await bench.gate.call(call(name))).error for name in names]
+    errors = [(await settle(bench.gate, call(name))).error for name in names]
     assert errors == [None, "READ_ONLY_VIOLATION", "READ_ONLY_VIOLATION"]
 
 
@@ -242,11 +255,11 @@ async def test_two_calls_in_flight_are_decided_and_journalled_each_on_its_own() 
     bench = Bench(define_tool("k8s.get"), define_tool("k8s.set"), level=ControlLevel.AUTONOMOUS)
     bench.tools.released.clear()
     async with asyncio.timeout(5), asyncio.TaskGroup() as group:
-        read = group.create_task(bench.gate.call(call("k8s.get")))
+        read = group.create_task(settle(bench.gate, call("k8s.get")))
         await bench.tools.arrived.acquire()
-        write = group.create_task(bench.gate.call(call("k8s.set")))
+        write = group.create_task(settle(bench.gate, call("k8s.set")))
         await bench.tools.arrived.acquire()
-        refused = await bench.gate.call(call("k8s.nothing"))
+        refused = await settle(bench.gate, call("k8s.nothing"))
         assert not read.done()
         assert not write.done()
         bench.tools.released.set()

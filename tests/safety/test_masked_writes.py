@@ -10,11 +10,14 @@ from midwatch.kit.ids import new_id
 from midwatch.masking.placeholders import find_placeholders
 from midwatch.safety.kinds import OperatorKinds
 from midwatch.safety.policy import Stance
-from midwatch.tools.gate import Gate, ServerRules
+from midwatch.safety.session import SessionSafety
+from midwatch.tools.appraisal import ServerRules
+from midwatch.tools.gate import Gate
 from midwatch.tools.journaled import Journaled
 from tests.fakes.call_journal import FakeCallJournal
 from tests.fakes.toolset import FakeToolset
 from tests.safety.requirements import requirement
+from tests.settled import settle
 
 CODE = "MASKED_VALUE_IN_WRITE"
 SCHEMA = {
@@ -32,16 +35,18 @@ class Bench:
         self.journal = FakeCallJournal()
         self.tools = FakeToolset(*TOOLS, log=self.journal.log)
         kinds = OperatorKinds(read=("get",), write=("set",))
+        self.safety = SessionSafety()
         self.gate = Gate(
-            inner=Journaled(inner=self.tools, journal=self.journal),
+            inner=Journaled(inner=self.tools, journal=self.journal, safety=self.safety),
             journal=self.journal,
+            safety=self.safety,
             stance=Stance(mode=mode),
             rules={"k8s": ServerRules(kinds=kinds, trust_annotations=True, level=ControlLevel.AUTONOMOUS)},
         )
 
     async def call(self, name: str, arguments: str) -> str | None:
         call = ToolCall(call_id=new_id(), provider_id="p", name=f"k8s.{name}", arguments=arguments)
-        return (await self.gate.call(call)).error
+        return (await settle(self.gate, call)).error
 
 
 WRITTEN = [

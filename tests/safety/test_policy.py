@@ -1,4 +1,4 @@
-"""Policy: kind against level, in enforce and in observe."""
+"""Policy without rules: kind against level, in enforce and in observe; and what is refused whatever the policy."""
 
 import json
 
@@ -6,20 +6,31 @@ import pytest
 
 from midwatch.domain.safety import ControlLevel, SafetyMode
 from midwatch.domain.tools import Refusal, ToolKind
-from midwatch.safety.kinds import KindVerdict
-from midwatch.safety.policy import Allow, Stance, decide, refuse_arguments, refuse_unknown_tool
+from midwatch.safety.policy import Stance, refuse_arguments, refuse_unknown_tool
 from midwatch.safety.refusals import render_refusal
+from midwatch.safety.rules import Action, Allow, Ask, Policy, Refuse
 from tests.safety.requirements import requirement
 
 ENFORCE = Stance(mode=SafetyMode.ENFORCE)
 OBSERVE = Stance(mode=SafetyMode.OBSERVE)
 UNASKED = Stance(mode=SafetyMode.OBSERVE, refuse_proven_writes=True)
-WRITE = KindVerdict(kind=ToolKind.WRITE, proven=True, rule="operator:write:*")
-GUESS = KindVerdict(kind=ToolKind.WRITE, proven=False, rule="unknown")
 
 
-def code_of(decision: Allow | Refusal) -> str | None:
-    return decision.code if isinstance(decision, Refusal) else None
+def decide(
+    kind: ToolKind = ToolKind.WRITE, *, level: ControlLevel, stance: Stance = ENFORCE, proven: bool = True
+) -> Allow | Ask | Refuse:
+    action = Action(tool="k8s.set", targets=("mcp:k8s",), kind=kind, proven=proven, rule="r")
+    return Policy(level=level, stance=stance).decide(action)
+
+
+def code_of(decision: Allow | Ask | Refuse) -> str | None:
+    match decision:
+        case Refuse(refusal=refusal):
+            return refusal.code
+        case Ask(code=code):
+            return code
+        case Allow():
+            return None
 
 
 @requirement("policy:read-allowed")
@@ -28,38 +39,35 @@ def code_of(decision: Allow | Refusal) -> str | None:
 @pytest.mark.parametrize("kind", [ToolKind.READ, ToolKind.RESOLVE])
 @pytest.mark.parametrize("proven", [True, False])
 def test_looking_is_always_allowed(level: ControlLevel, stance: Stance, kind: ToolKind, proven: bool) -> None:  # noqa: FBT001 - a parameter
-    verdict = KindVerdict(kind=kind, proven=proven, rule="r")
-    assert decide(verdict, level=level, stance=stance) == Allow()
+    assert decide(kind, level=level, stance=stance, proven=proven) == Allow(rule="r")
 
 
 @requirement("policy:read-only-refuses-writes")
-@pytest.mark.parametrize("verdict", [WRITE, GUESS])
-def test_read_only_refuses_every_write_and_says_what_to_do_instead(verdict: KindVerdict) -> None:
-    decision = decide(verdict, level=ControlLevel.READ_ONLY, stance=ENFORCE)
-    assert isinstance(decision, Refusal)
-    assert decision.code == "READ_ONLY_VIOLATION"
-    assert "Propose the change" in decision.hint
+@pytest.mark.parametrize("proven", [True, False])
+def test_read_only_refuses_every_write_and_says_what_to_do_instead(proven: bool) -> None:  # noqa: FBT001 - a parameter
+    decision = decide(level=ControlLevel.READ_ONLY, proven=proven)
+    assert isinstance(decision, Refuse)
+    assert decision.refusal.code == "READ_ONLY_VIOLATION"
+    assert "Propose the change" in decision.refusal.hint
 
 
-@requirement("policy:controlled-refuses-writes")
-@pytest.mark.parametrize("verdict", [WRITE, GUESS])
-def test_controlled_refuses_every_write_for_want_of_a_person(verdict: KindVerdict) -> None:
-    decision = decide(verdict, level=ControlLevel.CONTROLLED, stance=ENFORCE)
-    assert isinstance(decision, Refusal)
-    assert decision.code == "APPROVAL_REQUIRED"
-    assert "Propose the change" in decision.hint
+@requirement("policy:controlled-asks")
+@pytest.mark.parametrize("proven", [True, False])
+def test_controlled_asks_a_person_about_every_write(proven: bool) -> None:  # noqa: FBT001 - a parameter
+    decision = decide(level=ControlLevel.CONTROLLED, proven=proven)
+    assert isinstance(decision, Ask)
+    assert (decision.code, decision.rule) == ("APPROVAL_REQUIRED", "level:controlled")
 
 
 @requirement("policy:autonomous-allows-writes")
 @pytest.mark.parametrize("stance", [ENFORCE, OBSERVE, UNASKED])
 def test_autonomous_allows_writes(stance: Stance) -> None:
-    assert decide(WRITE, level=ControlLevel.AUTONOMOUS, stance=stance) == Allow()
+    assert decide(level=ControlLevel.AUTONOMOUS, stance=stance) == Allow(rule="level:autonomous")
 
 
 @requirement("policy:read-only-refuses-writes")
 def test_a_kind_that_neither_reads_nor_resolves_is_treated_as_a_write() -> None:
-    asking = KindVerdict(kind=ToolKind.ASK, proven=True, rule="r")
-    assert code_of(decide(asking, level=ControlLevel.READ_ONLY, stance=ENFORCE)) == "READ_ONLY_VIOLATION"
+    assert code_of(decide(ToolKind.ASK, level=ControlLevel.READ_ONLY)) == "READ_ONLY_VIOLATION"
 
 
 @requirement("policy:observe-records")
@@ -68,16 +76,17 @@ def test_a_kind_that_neither_reads_nor_resolves_is_treated_as_a_write() -> None:
     [(ControlLevel.READ_ONLY, "READ_ONLY_VIOLATION"), (ControlLevel.CONTROLLED, "APPROVAL_REQUIRED")],
 )
 def test_observe_lets_writes_pass_and_says_what_enforce_would_have_said(level: ControlLevel, code: str) -> None:
-    for verdict in (WRITE, GUESS):
-        assert code_of(decide(verdict, level=level, stance=ENFORCE)) == code
-        assert decide(verdict, level=level, stance=OBSERVE) == Allow(observed=code)
+    for proven in (True, False):
+        assert code_of(decide(level=level, proven=proven)) == code
+        observed = decide(level=level, stance=OBSERVE, proven=proven)
+        assert observed == Allow(rule=f"level:{level}", observed=code)
 
 
 @requirement("policy:observe-unasked-refuses-proven-writes")
 @pytest.mark.parametrize("level", [ControlLevel.READ_ONLY, ControlLevel.CONTROLLED])
 def test_observe_that_nobody_wrote_out_still_refuses_proven_writes(level: ControlLevel) -> None:
-    assert code_of(decide(WRITE, level=level, stance=UNASKED)) == "POLICY_BLOCKED"
-    guess = decide(GUESS, level=level, stance=UNASKED)
+    assert code_of(decide(level=level, stance=UNASKED)) == "POLICY_BLOCKED"
+    guess = decide(level=level, stance=UNASKED, proven=False)
     assert isinstance(guess, Allow)
     assert guess.observed
 

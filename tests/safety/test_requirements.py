@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.safety.requirements import REQUIREMENTS
+from tests.safety.requirements import REQUIREMENTS, requirement
 
 ROOT = Path(__file__).parents[2]
 ID = re.compile(r"`([a-z]+:[a-z:-]+)`")
@@ -28,10 +28,12 @@ def ids_of(test: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
                 pass
 
 
+@requirement("manifest:both-ways")
 def test_every_requirement_has_a_test_and_every_test_a_known_requirement() -> None:
     assert set(used_ids()) == set(REQUIREMENTS)
 
 
+@requirement("manifest:both-ways")
 def test_every_requirement_stands_once_in_the_documentation() -> None:
     documented = Counter(ID.findall((ROOT / "docs" / "safety.md").read_text(encoding="utf-8")))
     assert documented == Counter(REQUIREMENTS.keys())

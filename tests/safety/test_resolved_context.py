@@ -254,6 +254,20 @@ def test_a_stated_action_is_allowed() -> None:
     assert context.refuse_unresolved("vm:9", kind=ToolKind.WRITE, action="restart") is None
 
 
+@requirement("context:stated-actions", "context:by-any-name")
+def test_who_finds_a_thing_again_and_says_less_of_it_takes_nothing_back() -> None:
+    full = Resource(kind="vm", uid="9", name="web", aliases=("www",), parent="node:delly", actions=frozenset({"logs"}))
+    context = holding(full)
+    context.mean(Resource(kind="vm", uid="9"), source=Source.GET)
+    assert context.find("www") == full
+    assert context.meant["vm:9"].resource == full
+    refusal = context.refuse_unresolved("vm:9", kind=ToolKind.WRITE, action="exec")
+    assert refusal is not None
+    context.add([Resource(kind="vm", uid="9", name="db", actions=frozenset({"exec"}))])
+    assert context.refuse_unresolved("db", kind=ToolKind.WRITE, action="exec") is None
+    assert context.find("web") is None
+
+
 @requirement("context:found-is-not-meant")
 def test_finding_and_looking_up_means_nothing() -> None:
     context = holding(HOMEPAGE, DELLY)
@@ -356,8 +370,10 @@ def test_whatever_comes_and_goes_every_name_leads_to_all_that_bear_it(history: l
     context = ResolvedContext(clock=clock, most=4)
     latest: dict[str, Resource] = {}
     for resource, pause in history:
+        known = latest.get(resource.id) if resource.id in context.ids else None
         context.add([resource])
-        latest[resource.id] = resource
+        is_silent = known is not None and not resource.name and not resource.aliases
+        latest[resource.id] = known if is_silent and known is not None else resource
         clock.step(pause)
         kept = {resource_id: latest[resource_id] for resource_id in context.ids}
         assert len(kept) <= 4

@@ -37,6 +37,7 @@ def test_the_homepage_is_not_edited_on_the_node_it_runs_on() -> None:
     assert refusal is not None
     assert refusal.details == {
         "target_host": "delly",
+        "target_kind": "node",
         "more_specific_resources": ["homepage-docker"],
         "more_specific_resource_ids": ["lxc:delly:141"],
         "target_resource_id": "lxc:delly:141",

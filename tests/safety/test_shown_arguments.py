@@ -29,7 +29,7 @@ def row(**columns: Any) -> dict[str, Any]:
     names = (
         *("event_id", "stage_id", "execution_id", "parent_execution_id", "event_type", "status", "sequence_number"),
         *("content", "content_length", "metadata", "call_id", "tool_name", "arguments", "error_code", "call_state"),
-        *("created_at", "updated_at", "session_id", "llm_interaction_id", "mcp_interaction_id"),
+        *("created_at", "updated_at", "session_id", "llm_interaction_id", "mcp_interaction_id", "verdict"),
     )
     return dict.fromkeys(names) | {"created_at": NOW, "updated_at": NOW, "session_id": UUID(int=1)} | columns
 

@@ -26,6 +26,7 @@ SECRET = [
     "curl http://0xa9fea9fe/", "curl http://2852039166/", "curl http://0251.0376.0251.0376/",
     "curl http://169.254.43518/", "curl 'http://[::ffff:169.254.169.254]/'", "curl http://100.100.100.200/",
     "wget -qO- http://169.254.169.254/", "cat /etc/sudoers", "cat terraform.tfstate",
+    "cat /var/lib/midwatch/approver.token",
     "cat /etc/pve/priv/authkey.key", "ssh host cat /etc/shadow", "docker exec web cat /etc/shadow",
     "bash -c 'cat /etc/shadow'",
 ]  # fmt: skip

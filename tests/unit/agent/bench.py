@@ -14,8 +14,11 @@ from midwatch.llm.ladder import Ladder, Rung
 from midwatch.llm.model import Chunk, Model, ModelRequest
 from midwatch.llm.scripted import ScriptedCall, ScriptedModel, ScriptedTurn, Step
 from midwatch.safety.kinds import OperatorKinds
+from midwatch.safety.machine import Machine
 from midwatch.safety.policy import Stance
-from midwatch.tools.gate import Gate, ServerRules
+from midwatch.safety.session import SessionSafety
+from midwatch.tools.appraisal import ServerRules
+from midwatch.tools.gate import Gate
 from midwatch.tools.journaled import Journaled
 from tests.fakes.call_journal import FakeCallJournal
 from tests.fakes.toolset import FakeToolset, define_tool
@@ -36,13 +39,16 @@ class Bench:
         standbys: Sequence[Rung] = (),
         purse: Purse | None = None,
         sleep: Sleep = asyncio.sleep,
+        machine: Machine | None = None,
     ) -> None:
         self.model = ListeningModel(ScriptedModel(turns=model) if isinstance(model, Sequence) else model)
         self.calls = FakeCallJournal()
         self.tools = FakeToolset(*TOOLS, log=self.calls.log)
+        self.safety = SessionSafety(machine=machine or Machine())
         self.gate = Gate(
-            inner=Journaled(inner=self.tools, journal=self.calls),
+            inner=Journaled(inner=self.tools, journal=self.calls, safety=self.safety),
             journal=self.calls,
+            safety=self.safety,
             stance=Stance(mode=SafetyMode.ENFORCE),
             rules={"k8s": RULES},
         )

@@ -1,7 +1,9 @@
 """The loop: ask, act, observe, until the agent concludes, is made to, or cannot go on."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+from uuid import UUID
 
 import pytest
 from hypothesis import given
@@ -15,6 +17,8 @@ from midwatch.domain.messages import AssistantMessage, Message, ToolMessage, Usa
 from midwatch.domain.timeline import InteractionType, Phase
 from midwatch.domain.tools import ToolCall, ToolResult
 from midwatch.llm.scripted import ScriptedTurn
+from midwatch.safety.machine import Machine
+from tests.safety.requirements import requirement
 from tests.unit.agent.bench import OPENING, Bench, calling, saying
 
 EMPTY = ScriptedTurn()
@@ -98,16 +102,50 @@ async def test_neighbouring_reads_run_side_by_side_and_answer_in_order() -> None
 
 
 async def test_writes_run_one_after_another_and_never_beside_a_read() -> None:
-    bench = Bench([calling("get", "list", "set", "put", "get"), saying("Done.")])
+    bench = Bench([calling("get", "list", "set", "nothing", "get", "put", "get"), saying("Done.")])
     await bench.agent.investigate()
     written = [line for line in bench.log if not line.startswith("dispatch")]
     assert sorted(written[:4]) == ["finish k8s.get", "finish k8s.list", "run k8s.get", "run k8s.list"]
     assert written[4:] == [
         *("start k8s.set", "run k8s.set", "finish k8s.set"),
+        "refuse k8s.nothing TOOL_NOT_FOUND",
+        *("run k8s.get", "finish k8s.get"),
         *("start k8s.put", "run k8s.put", "finish k8s.put"),
         *("run k8s.get", "finish k8s.get"),
     ]
-    assert conversation(bench)[1:6] == [f"k8s.{n}: ran k8s.{n}" for n in ("get", "list", "set", "put", "get")]
+    assert conversation(bench)[1:4] == [f"k8s.{n}: ran k8s.{n}" for n in ("get", "list", "set")]
+
+
+@requirement("conclusion:refused", "conclusion:withdrawn")
+async def test_an_answer_before_the_last_look_is_no_conclusion() -> None:
+    bench = Bench([calling("set"), saying("Done."), saying("Really."), calling("get"), saying("It is up.")])
+    assert await bench.agent.investigate() == Concluded(text="It is up.", iterations=5)
+    assert len(bench.journal.withdrawn) == 2
+    assert "Read mcp:k8s" in bench.journal.withdrawn[0]
+    assert bench.agent.messages[5] == UserMessage(text=bench.journal.withdrawn[0])
+    assert bench.journal.messages[-1] == bench.agent.messages[-1]
+
+
+@requirement("conclusion:forced-says-so")
+async def test_an_answer_that_is_the_last_there_can_be_is_a_conclusion() -> None:
+    bench = Bench([calling("set"), saying("Done.")], budget=Budget(max_iterations=2))
+    assert await bench.agent.investigate() == Concluded(text="Done.", iterations=2)
+    assert bench.journal.withdrawn == []
+    told = Bench([calling("set"), saying("Done.")], budget=Budget(max_iterations=1))
+    outcome = await told.agent.investigate()
+    assert outcome == Concluded(text="Done.", iterations=2, used_up="1 iterations")
+
+
+@requirement("conclusion:resumed")
+async def test_a_resumed_run_takes_back_what_the_former_owner_had_not() -> None:
+    first = Bench([calling("set"), saying("Done.")], budget=Budget(max_iterations=2))
+    await first.agent.investigate()
+    machine = Machine.rebuild(first.calls.records.values())
+    heir = Bench(
+        [calling(), saying("No."), calling("get"), saying("It is up.")], messages=first.agent.messages, machine=machine
+    )
+    assert await heir.agent.investigate() == Concluded(text="It is up.", iterations=4)
+    assert len(heir.journal.withdrawn) == 1
 
 
 async def test_failures_and_refusals_are_answers_the_model_reads() -> None:
@@ -170,9 +208,9 @@ async def test_a_third_empty_reply_ends_the_run(silence: ScriptedTurn) -> None:
 
 
 async def test_a_resumed_run_puts_late_answers_where_the_model_asked_for_them() -> None:
-    first = Bench([calling("get", "list", "set"), saying("Done.")])
+    first = Bench([calling("get", "list", "set"), calling("get"), saying("Done.")])
     await first.agent.investigate()
-    *opening, reply, one, two, three, _ = first.agent.messages
+    *opening, reply, one, two, three, _, _, _ = first.agent.messages
     assert isinstance(reply, AssistantMessage)
     resumed = Bench([calling(), saying("Done.")], messages=[*opening, reply, three, two])
     await resumed.agent.investigate(reply.calls[:1])
@@ -218,10 +256,9 @@ _SCRIPTS = st.lists(
 )
 
 
-async def play(turns: Sequence[ScriptedTurn], budget: Budget) -> tuple[Outcome, list[Message], list[str]]:
+async def play(turns: Sequence[ScriptedTurn], budget: Budget) -> tuple[Outcome, Bench]:
     bench = Bench(turns, budget=budget)
-    outcome = await bench.agent.investigate()
-    return outcome, bench.agent.messages, bench.ran
+    return await bench.agent.investigate(), bench
 
 
 # Everything is drawn beforehand: a draw that gives up inside a coroutine would take the event loop with it.
@@ -230,16 +267,18 @@ async def test_a_run_resumed_from_any_prefix_of_its_messages_goes_on_as_it_did(
     *, turns: list[ScriptedTurn], max_iterations: int, cut: int, out_of_order: bool
 ) -> None:
     budget = Budget(max_iterations=max_iterations)
-    outcome, messages, ran = await play(turns, budget)
+    outcome, first = await play(turns, budget)
+    messages = first.agent.messages
     prefix = messages[: len(OPENING) + cut % (len(messages) - len(OPENING) + 1)]
     open_calls, finished = find_open_calls(prefix), list(prefix)
-    if open_calls and out_of_order:
+    if out_of_order and is_within_first_group(prefix):
         open_calls, finished = drop_first_answer(prefix)
-    resumed = Bench(turns, budget=budget, messages=finished)
+    sent = [first.calls.records[call_id] for call_id in answered_calls(finished) if call_id in first.calls.records]
+    resumed = Bench(turns, budget=budget, messages=finished, machine=Machine.rebuild(sent))
     assert await resumed.agent.investigate(open_calls) == outcome
     assert strip_ids(resumed.agent.messages) == strip_ids(messages)
-    answered = [m.name for m in finished if isinstance(m, ToolMessage) and m.name != "k8s.nothing"]
-    assert sorted(answered + resumed.ran) == sorted(ran)
+    answered = [m.name for m in finished if isinstance(m, ToolMessage) and "blocked" not in m.content]
+    assert sorted(answered + resumed.ran) == sorted(first.ran)
 
 
 def find_open_calls(messages: Sequence[Message]) -> list[ToolCall]:
@@ -250,6 +289,26 @@ def find_open_calls(messages: Sequence[Message]) -> list[ToolCall]:
     assert isinstance(last, AssistantMessage)
     answered = sum(isinstance(message, ToolMessage) for message in messages[turns[-1] :])
     return list(last.calls[answered:])
+
+
+def is_within_first_group(messages: Sequence[Message]) -> bool:
+    """The last turn's answers are those of reads that ran side by side, and some of its calls are open."""
+    turns = [index for index, message in enumerate(messages) if isinstance(message, AssistantMessage)]
+    last = messages[turns[-1]] if turns else None
+    if not isinstance(last, AssistantMessage):
+        return False
+    answers = len(messages) - turns[-1] - 1
+    reads = list(takewhile(lambda call: call.name in {"k8s.get", "k8s.list"}, last.calls))
+    return 0 < answers <= len(reads) and answers < len(last.calls)
+
+
+def answered_calls(messages: Sequence[Message]) -> Iterator[UUID]:
+    asked: dict[str, UUID] = {}
+    for message in messages:
+        if isinstance(message, AssistantMessage):
+            asked = {call.provider_id: call.call_id for call in message.calls}
+        elif isinstance(message, ToolMessage):
+            yield asked[message.provider_id]
 
 
 def drop_first_answer(messages: Sequence[Message]) -> tuple[list[ToolCall], list[Message]]:

@@ -17,11 +17,13 @@ from midwatch.agent.prompts.render import (
     render_synthesis,
     render_system,
     render_tool_output,
+    render_unfounded,
 )
 from midwatch.agent.prompts.templates import FOLDER
 from midwatch.domain.markers import escape_forged_markers, escape_markers
 from midwatch.domain.session import WorkStatus
 from midwatch.domain.stories import AgentStory, Called, Exchange, Failed, Said, StageStory, Thought
+from midwatch.safety.claims.findings import Finding, FindingKind
 from tests.safety.requirements import requirement
 
 FENCE = Fence("f1")
@@ -89,7 +91,12 @@ def render_all(text: str) -> dict[str, str]:
         ),
         "tool_output": render_tool_output(conversation=text, output=text, fence=FENCE),
         "broken_off": render_broken_off(text, FENCE),
+        "unfounded": render_unfounded([_claim(text)], FENCE),
     }
+
+
+def _claim(text: str) -> Finding:
+    return Finding(kind=FindingKind.ACTION, start=0, end=len(text), sentence=text, reason=text)
 
 
 def see(prompt: str) -> str:

@@ -1,5 +1,6 @@
 """A transcript reads the same whether it is watched, caught up or read again, and shows nothing that can do harm."""
 
+import json
 from typing import Any
 
 import pytest
@@ -205,6 +206,13 @@ def test_a_model_that_is_cut_off_is_said_to_be() -> None:
     )
 
 
+def test_a_draft_that_is_no_conclusion_is_said_to_be_withdrawn_once() -> None:
+    told_live = [closed("r1", "llm_response", "Done."), closed("r1", "llm_response", "Done.", status="withdrawn")]
+    read_later = [closed("r1", "llm_response", "Done.", status="withdrawn")] * 2
+    for steps in (told_live, read_later):
+        assert steps_of(show(run(*steps, *called("up")))).startswith("  Done.\n  [withdrawn]\n● midwatch-host.disks")
+
+
 def test_a_run_that_goes_on_elsewhere_drops_what_was_being_said() -> None:
     resumed = {"content": "The investigation goes on where it had stopped.", "metadata": {"attempts": 2}}
     steps = [
@@ -254,6 +262,14 @@ def test_a_refusal_is_told_once() -> None:
     told = {"event_type": "tool_refused", "status": "completed", "content": REFUSAL}
     steps = [*called(REFUSAL, status="failed", metadata=refused), tell("timeline_event.created", **told)]
     assert show(run(*steps)).count("WRITES_OFF") == 1
+
+
+def test_a_command_that_was_bounded_is_told_of() -> None:
+    hint = "This is sent instead: tail -n 200 f"
+    refusal = {"error": {"code": "READ_ONLY_VIOLATION", "message": "the command may never end", "hint": hint}}
+    told = {"event_type": "tool_refused", "status": "completed", "metadata": {"policy_rule": "gate:rewrite"}}
+    steps = [tell("timeline_event.created", content=json.dumps(refusal), **told), *called("ok")]
+    assert steps_of(show(run(*steps))).startswith(f"· the command may never end. {hint}\n")
 
 
 def test_the_last_reply_is_the_analysis_and_stands_there_once() -> None:

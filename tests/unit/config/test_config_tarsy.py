@@ -33,7 +33,7 @@ def test_unknown_keys_are_warnings_there(folder: Folder) -> None:
     agent_line = folder.change("mcp_servers: [logs]", "mcp_servers: [logs]\n    temperature: 1") + 1
     stage_line = folder.change("- name: look", "- name: look\n        synthesis: {model: X}") + 1
     transport_line = folder.change("command: serve-logs", "command: serve-logs, shell: true")
-    top_line = folder.add("telemetry: {port: 1}\n")
+    top_line = folder.add("weather: {port: 1}\n")
     provider_line = folder.add("    natve_tools: {}\n", name="llm-providers.yaml")
     folder.become_tarsy()
     config = folder.load()
@@ -42,7 +42,7 @@ def test_unknown_keys_are_warnings_there(folder: Folder) -> None:
         f'tarsy.yaml:{transport_line}: mcp_servers.logs.transport: unknown key "shell" (ignored)',
         f'tarsy.yaml:{agent_line}: agents.Reader: unknown key "temperature" (ignored)',
         f'tarsy.yaml:{stage_line}: agent_chains.web.stages[0].synthesis: unknown key "model" (ignored)',
-        f'tarsy.yaml:{top_line}: unknown key "telemetry" (ignored)',
+        f'tarsy.yaml:{top_line}: unknown key "weather" (ignored)',
     )
     assert config.agents["Reader"].mcp_servers == ("logs",)
 

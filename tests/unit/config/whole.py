@@ -162,6 +162,8 @@ DEFAULTS: dict[str, Any] = {
 
 QUEUE: dict[str, Any] = {
     "worker_count": 200,
+    "database_connections": 60,
+    "warn_depth": 50,
     "max_concurrent_sessions": 300,
     "poll_interval": "2s",
     "poll_interval_jitter": 0,
@@ -224,6 +226,10 @@ MAIN: dict[str, Any] = {
     "safety": SAFETY,
     "approvals": {"expire_after": "5m"},
     "llm": {"service_addr": "localhost:50051", "service_token_env": "LLM_TOKEN", "service_ca": "talk.json"},
+    "telemetry": {
+        "metrics": False,
+        "traces": {"endpoint": "http://collector:4318", "service_name": "watch", "share": 0.5, "content": True},
+    },
 }
 
 _HOSTED = {

@@ -75,7 +75,12 @@ async def stop_early(model: Model, request: ModelRequest) -> Chunk:
         return await anext(stream)
 
 
+AT_REST = "Requests: 0 active, 0 queued | Connections: 0 active"
+
+
 def describe_pool(http: httpx.AsyncClient) -> str:
-    """How busy the client's connections are, which it shows to nobody."""
-    transport: Any = getattr(http, "_transport", None)
-    return repr(getattr(transport, "_pool", None))
+    """How busy the client's connections are, which it shows to nobody: the busiest of its pools."""
+    pools: list[Any] = getattr(http, "_pools", [])
+    transports = [getattr(pool.client, "_transport", None) for pool in pools]
+    told = [repr(getattr(transport, "_pool", None)) for transport in transports]
+    return next((each for each in told if AT_REST not in each), AT_REST)

@@ -13,14 +13,13 @@ from midwatch.llm.scripted import ScriptedTurn
 from tests.fakes.openai_server import CHAT_COMPLETIONS, by_turn, serve
 from tests.fakes.provider_server import Cut, Reply, Status, Stream
 from tests.fakes.tls_server import serve_connections
-from tests.unit.llm.asking import describe_pool
+from tests.unit.llm.asking import AT_REST, describe_pool
 
 HELLO = ScriptedTurn(text="hello")
 EVENTS = CHAT_COMPLETIONS.list_events(HELLO, 0)
 MEGABYTE = 1 << 20
 MOST_TURNS = 40
 """Of the event loop, after which a request on loopback is long over or waits for ever."""
-AT_REST = "Requests: 0 active, 0 queued | Connections: 0 active"
 
 
 async def read(

@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 
+from midwatch.kit import json
 from midwatch.timeline.render import render_event, render_live_text, render_timeline_entry
 
 NOW = datetime(2026, 11, 15, 4, 30, 0, 123456, tzinfo=UTC)
@@ -19,7 +20,7 @@ def event_row(**columns: Any) -> dict[str, Any]:
         (
             *("ref", "payload", "event_type", "status", "sequence_number", "metadata", "parent_execution_id"),
             *("stage_id", "execution_id", "interaction_type", "content", "content_length"),
-            *("call_id", "tool_name", "arguments", "error_code", "call_state"),
+            *("call_id", "tool_name", "arguments", "error_code", "call_state", "verdict"),
         )
     )
     return {"session_id": SESSION, "seq": 7, "created_at": NOW, **empty, **columns}
@@ -182,3 +183,26 @@ def test_a_stream_that_runs_now_is_shown_like_an_entry() -> None:
             )
         ).keys()
     )
+
+
+@pytest.mark.parametrize(
+    ("verdict", "shown"),
+    [
+        (
+            {"kind": "read", "proven": True, "rule": "operator:read:*", "began": 3},
+            {"kind": "read", "risk": "read_only", "policy_rule": "operator:read:*"},
+        ),
+        (
+            {"kind": "write", "rule": "unknown", "policy_rule": "level:autonomous", "observed": "FSM_BLOCKED"},
+            {"kind": "write", "risk": "unknown", "policy_rule": "level:autonomous", "observed": "FSM_BLOCKED"},
+        ),
+        ({"refused": "TOOL_NOT_FOUND", "policy_rule": "gate:TOOL_NOT_FOUND"}, {"policy_rule": "gate:TOOL_NOT_FOUND"}),
+        ({"refused": "OLD"}, {}),
+    ],
+)
+def test_a_call_says_what_it_was_taken_for(verdict: dict[str, Any], shown: dict[str, Any]) -> None:
+    row = timeline_row(
+        type="timeline_event.completed", event_type="llm_tool_call", **CALL, verdict=json.encode_text(verdict)
+    )
+    metadata = render_event(row)["metadata"]
+    assert {name: metadata[name] for name in ("kind", "risk", "policy_rule", "observed") if name in metadata} == shown

@@ -23,6 +23,7 @@ from tests.fakes.cleared_calls import cleared_read
 from tests.fakes.mcp_process import fake_mcp_server, read_effects
 from tests.fakes.rude_server import FAVOURS, FLOOD, IMITATION
 from tests.safety.requirements import requirement
+from tests.settled import settle
 from tests.unit.tools.test_talkative_server import PROGRAM as TALKATIVE
 from tests.unit.tools.test_talkative_server import FirstSeen
 
@@ -63,7 +64,7 @@ def call(tool: str, /, **arguments: str) -> ToolCall:
 
 async def test_no_favour_that_a_server_asks_for_is_done(rude: McpServer) -> None:
     async with opened(rude) as gate:
-        told = json.loads((await gate.call(call("beg"))).content)
+        told = json.loads((await settle(gate, call("beg"))).content)
     assert told.keys() == set(FAVOURS)
     for favour, answer in told.items():
         assert answer.keys() == {"error"}, favour
@@ -73,29 +74,29 @@ async def test_no_favour_that_a_server_asks_for_is_done(rude: McpServer) -> None
 async def test_a_flood_of_notes_is_let_by_and_only_a_few_are_shown(rude: McpServer) -> None:
     journal = FakeCallJournal()
     async with opened(rude, journal=journal) as gate:
-        assert await gate.call(call("flood")) == ToolResult(content="phew")
-        assert (await gate.call(call("imitate"))).error is None
+        assert await settle(gate, call("flood")) == ToolResult(content="phew")
+        assert (await settle(gate, call("imitate"))).error is None
     assert len(journal.notes) < FLOOD / 10
     assert max((len(note.message) for note in journal.notes), default=0) < 50_000
 
 
 async def test_the_first_answer_counts_and_nobody_is_confused_by_a_second(rude: McpServer) -> None:
     async with opened(rude) as gate:
-        assert (await gate.call(call("repeat"))).content == "the first answer"
-        assert (await gate.call(call("imitate"))).content == IMITATION
+        assert (await settle(gate, call("repeat"))).content == "the first answer"
+        assert (await settle(gate, call("imitate"))).content == IMITATION
 
 
 async def test_a_list_of_tools_that_never_ends_is_given_up(effects: Path) -> None:
     async with opened(fake_mcp_server(str(effects), "--endless", program=RUDE)) as gate:
         assert len(await gate.list_tools()) == 5
-        assert (await gate.call(call("imitate"))).error is None
+        assert (await settle(gate, call("imitate"))).error is None
 
 
 @requirement("gate:answers-are-data")
 async def test_a_server_that_speaks_as_we_do_gains_nothing(rude: McpServer, effects: Path) -> None:
     async with opened(rude) as gate:
-        assert await gate.call(call("imitate")) == ToolResult(content=IMITATION)
-        assert (await gate.call(call("change"))).error == "READ_ONLY_VIOLATION"
+        assert await settle(gate, call("imitate")) == ToolResult(content=IMITATION)
+        assert (await settle(gate, call("change"))).error == "READ_ONLY_VIOLATION"
     assert not effects.exists()
 
 
@@ -104,7 +105,7 @@ async def test_a_server_that_calls_its_changes_reads_is_not_believed(rude: McpSe
     async with opened(rude, kinds=None) as gate:
         listed = {tool.name: tool for tool in await gate.list_tools()}
         assert listed["change"].read_only_hint is True
-        assert (await gate.call(call("change"))).error == "READ_ONLY_VIOLATION"
+        assert (await settle(gate, call("change"))).error == "READ_ONLY_VIOLATION"
     assert not effects.exists()
 
 
@@ -113,7 +114,7 @@ async def test_a_liar_that_is_trusted_is_called_as_if_it_might_change_something(
     effects, journal = tmp_path / "effects", FakeCallJournal()
     server = fake_mcp_server("--effects", str(effects)).model_copy(update={"trust_annotations": True})
     async with opened(server, kinds=None, journal=journal) as gate:
-        assert (await gate.call(call("peek", name="pump"))).error is None
+        assert (await settle(gate, call("peek", name="pump"))).error is None
     assert [effect["tool"] for effect in read_effects(effects)] == ["peek"]
     assert journal.log == ["start deck.peek", "dispatch deck.peek", "finish deck.peek"]
 
@@ -131,15 +132,15 @@ async def test_what_was_cleared_for_one_definition_is_not_sent_to_another(tmp_pa
     children = set(psutil.Process().children())
     async with opened(server, pins=pins) as gate:
         await gate.list_tools()
-        assert (await gate.call(call("UPPER", text="aye"))).error is None
+        assert (await settle(gate, call("UPPER", text="aye"))).error is None
         describe(descriptions, "Deletes everything")
         (process,) = set(psutil.Process().children()) - children
         process.kill()
-        unsent = await gate.call(call("UPPER", text="aye"))
+        unsent = await settle(gate, call("UPPER", text="aye"))
         assert (unsent.error, "not sent" in unsent.content) == ("NOT_DISPATCHED", True)
         await gate.list_tools()
         assert gate.changed == {"deck.UPPER"}
-        assert (await gate.call(call("UPPER", text="aye"))).error == "READ_ONLY_VIOLATION"
+        assert (await settle(gate, call("UPPER", text="aye"))).error == "READ_ONLY_VIOLATION"
 
 
 @requirement("kind:changed-is-unknown")
@@ -147,8 +148,8 @@ async def test_a_server_that_has_said_that_its_tools_are_others_is_asked_before_
     server = fake_mcp_server(str(tmp_path / "none"), program=TALKATIVE)
     async with opened(server, pins=FirstSeen()) as gate:
         await gate.list_tools()
-        await gate.call(call("evolve", tool="UPPER", description="Deletes everything"))
-        assert (await gate.call(call("UPPER", text="aye"))).error == "NOT_DISPATCHED"
+        await settle(gate, call("evolve", tool="UPPER", description="Deletes everything"))
+        assert (await settle(gate, call("UPPER", text="aye"))).error == "NOT_DISPATCHED"
 
 
 async def test_an_answer_of_a_hundred_megabytes_is_given_up_early() -> None:

@@ -11,6 +11,7 @@ from midwatch.tools.selected import Selected
 from tests.fakes.call_journal import FakeCallJournal
 from tests.fakes.cleared_calls import cleared_read
 from tests.fakes.toolset import FakeToolset, define_tool
+from tests.settled import settle
 
 
 @pytest.fixture
@@ -58,6 +59,6 @@ async def test_the_gate_refuses_what_was_not_chosen(selected: Selected, tools: F
     journal = FakeCallJournal()
     gate = Gate(inner=selected, journal=journal, stance=Stance(mode=SafetyMode.ENFORCE), rules={})
     call = ToolCall(call_id=new_id(), provider_id="p", name="kube.delete_pod", arguments="{}")
-    assert (await gate.call(call)).error == "TOOL_NOT_FOUND"
+    assert (await settle(gate, call)).error == "TOOL_NOT_FOUND"
     assert journal.log == ["refuse kube.delete_pod TOOL_NOT_FOUND"]
     assert tools.calls == []

@@ -23,6 +23,7 @@ from midwatch.tools.workbench import Opening, Scopes, Workbench, open_server_sco
 from tests.fakes.call_journal import FakeCallJournal
 from tests.fakes.mcp_process import FAKE_SERVER, fake_mcp_server, running_fakes
 from tests.fakes.mcp_remote import read_requests, serve_remotely
+from tests.settled import settle
 from tests.waiting import eventually
 
 # Comes up only when all the others are on their way as well.
@@ -66,7 +67,7 @@ def call(name: str, **arguments: object) -> ToolCall:
 
 
 async def pid_of(gate: Gate, name: str = "deck") -> int:
-    return int((await gate.call(call(f"{name}.pid"))).content)
+    return int((await settle(gate, call(f"{name}.pid"))).content)
 
 
 @asynccontextmanager
@@ -163,7 +164,7 @@ async def test_five_servers_come_up_side_by_side(tmp_path: Path) -> None:
 
 async def test_a_server_that_floods_its_error_output_is_not_held_up_by_it() -> None:
     async with bench(deck=program(FLOODS_STDERR, str(FAKE_SERVER))) as workbench:
-        assert (await workbench.gate.call(call("deck.echo", text="x"))).content == "x"
+        assert (await settle(workbench.gate, call("deck.echo", text="x"))).content == "x"
 
 
 async def test_a_server_that_exits_after_it_was_listed_is_started_again_for_a_read() -> None:

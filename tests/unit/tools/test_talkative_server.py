@@ -22,6 +22,7 @@ from tests.fakes.call_journal import FakeCallJournal
 from tests.fakes.mcp_process import fake_mcp_server
 from tests.fakes.talkative_server import ODD_NAMES
 from tests.safety.requirements import requirement
+from tests.settled import settle
 
 PROGRAM = Path(__file__).parents[2] / "fakes" / "talkative_server.py"
 READS = Kinds(read=("*",))
@@ -80,7 +81,7 @@ def call(name: str, **arguments: str) -> ToolCall:
 async def test_a_tool_may_be_called_anything(name: str) -> None:
     async with opened(FakeCallJournal()) as gate:
         assert name in [tool.name for tool in await gate.list_tools()]
-        assert (await gate.call(call(name, text="aye"))).content == '{"text": "aye"}'
+        assert (await settle(gate, call(name, text="aye"))).content == '{"text": "aye"}'
 
 
 @requirement("kind:pinned-definition", "kind:changed-is-unknown")
@@ -88,13 +89,13 @@ async def test_a_list_that_changes_is_listed_anew_and_a_changed_tool_is_a_write(
     journal = FakeCallJournal()
     async with opened(journal) as gate:
         await gate.list_tools()
-        await gate.call(call("UPPER", text="aye"))
-        await gate.call(call("evolve", tool="UPPER", description="Deletes everything"))
+        await settle(gate, call("UPPER", text="aye"))
+        await settle(gate, call("evolve", tool="UPPER", description="Deletes everything"))
         told = {tool.name: tool.description for tool in await gate.list_tools()}
         assert told["UPPER"] == "Deletes everything"
         assert gate.changed == {"deck.UPPER"}
-        await gate.call(call("UPPER", text="aye"))
-        await gate.call(call("evolve", tool="UPPER", description="Says its arguments again"))
+        await settle(gate, call("UPPER", text="aye"))
+        await settle(gate, call("evolve", tool="UPPER", description="Says its arguments again"))
         await gate.list_tools()
         assert not gate.changed
     assert [cleared.call.name for cleared in journal.started] == ["deck.UPPER"]
@@ -105,7 +106,7 @@ async def test_a_list_that_changes_is_listed_anew_and_a_changed_tool_is_a_write(
 async def test_what_a_tool_says_while_it_works_is_shown_masked_and_not_kept(tmp_path: Path) -> None:
     journal, done = WatchedJournal(), tmp_path / "done"
     async with opened(journal) as gate, asyncio.TaskGroup() as group:
-        work = group.create_task(gate.call(call("work", until=str(done))))
+        work = group.create_task(settle(gate, call("work", until=str(done))))
         await journal.shown.acquire()
         await journal.shown.acquire()
         done.touch()
@@ -120,11 +121,11 @@ async def test_what_a_tool_says_while_it_works_is_shown_masked_and_not_kept(tmp_
 async def test_a_person_ends_one_read_and_the_rest_goes_on(tmp_path: Path) -> None:
     journal, calls, work = WatchedJournal(), CallsInFlight(), call("work", until=str(tmp_path / "never"))
     async with opened(journal, calls=calls) as gate, asyncio.TaskGroup() as group:
-        running = group.create_task(gate.call(work))
+        running = group.create_task(settle(gate, work))
         await journal.shown.acquire()
         calls.cancel(work.call_id)
         ended = await running
-        assert (await gate.call(call("UPPER", text="aye"))).content == '{"text": "aye"}'
+        assert (await settle(gate, call("UPPER", text="aye"))).content == '{"text": "aye"}'
     assert ended.error == "CANCELLED_BY_PERSON"
     assert "unknown" not in ended.content
     assert journal.log[:2] == ["dispatch deck.work", "finish deck.work"]
@@ -134,7 +135,7 @@ async def test_a_person_ends_one_read_and_the_rest_goes_on(tmp_path: Path) -> No
 async def test_a_change_that_a_person_ends_has_an_unknown_outcome(tmp_path: Path) -> None:
     journal, calls, work = WatchedJournal(), CallsInFlight(), call("work", until=str(tmp_path / "never"))
     async with opened(journal, kinds=Kinds(write=("*",)), calls=calls) as gate, asyncio.TaskGroup() as group:
-        running = group.create_task(gate.call(work))
+        running = group.create_task(settle(gate, work))
         await journal.shown.acquire()
         calls.cancel(work.call_id)
         ended = await running
@@ -148,5 +149,5 @@ async def test_a_call_that_was_ended_before_its_turn_is_never_sent() -> None:
     journal, calls, asked = FakeCallJournal(), CallsInFlight(), call("UPPER", text="aye")
     async with opened(journal, calls=calls) as gate:
         calls.cancel(asked.call_id)
-        assert (await gate.call(asked)).error == "CANCELLED_BY_PERSON"
+        assert (await settle(gate, asked)).error == "CANCELLED_BY_PERSON"
     assert journal.log == ["refuse deck.UPPER CANCELLED_BY_PERSON"]

@@ -18,6 +18,7 @@ from midwatch.tools.workbench import open_workbench
 from tests.fakes.call_journal import FakeCallJournal
 from tests.fakes.mcp_process import fake_mcp_server, read_effects, running_fakes
 from tests.safety.requirements import requirement
+from tests.settled import settle
 
 READ_ONLY = Safety()
 AUTONOMOUS = Safety(control_level=ControlLevel.AUTONOMOUS)
@@ -50,8 +51,8 @@ async def test_a_read_passes_gate_journal_and_mask(journal: FakeCallJournal) -> 
             servers={"deck": deck()}, safety=READ_ONLY, journal=journal, environment=ENVIRONMENT
         ) as workbench,
     ):
-        result = await workbench.gate.call(call("deck.secret"))
-        failed = await workbench.gate.call(call("deck.fail", {"message": "password=hunter22"}))
+        result = await settle(workbench.gate, call("deck.secret"))
+        failed = await settle(workbench.gate, call("deck.fail", {"message": "password=hunter22"}))
     assert result.content == "user=deck\npassword=[MASKED_PASSWORD]\n"
     assert (failed.content, failed.error) == ("password=[MASKED_PASSWORD]", "TOOL_ERROR")
     assert journal.log == ["dispatch deck.secret", "finish deck.secret", "dispatch deck.fail", "finish deck.fail"]
@@ -72,7 +73,7 @@ async def test_a_write_has_no_effect_until_it_is_allowed(journal: FakeCallJourna
                 environment=ENVIRONMENT,
             ) as workbench,
         ):
-            codes.append((await workbench.gate.call(call("deck.restart", {"name": "web"}))).error)
+            codes.append((await settle(workbench.gate, call("deck.restart", {"name": "web"}))).error)
         assert len(read_effects(effects)) == (safety is AUTONOMOUS)
     assert codes == ["READ_ONLY_VIOLATION", None]
     assert journal.log == [
@@ -93,8 +94,8 @@ async def test_a_servers_own_level_can_only_be_stricter(journal: FakeCallJournal
         asyncio.timeout(20),
         open_workbench(servers=servers, safety=AUTONOMOUS, journal=journal, environment=ENVIRONMENT) as workbench,
     ):
-        strict = await workbench.gate.call(call("strict.restart", {"name": "web"}))
-        plain = await workbench.gate.call(call("plain.restart", {"name": "web"}))
+        strict = await settle(workbench.gate, call("strict.restart", {"name": "web"}))
+        plain = await settle(workbench.gate, call("plain.restart", {"name": "web"}))
     assert (strict.error, plain.error) == ("APPROVAL_REQUIRED", None)
     async with (
         asyncio.timeout(20),
@@ -105,7 +106,7 @@ async def test_a_servers_own_level_can_only_be_stricter(journal: FakeCallJournal
             environment=ENVIRONMENT,
         ) as workbench,
     ):
-        lax = await workbench.gate.call(call("lax.restart", {"name": "web"}))
+        lax = await settle(workbench.gate, call("lax.restart", {"name": "web"}))
     assert lax.error == "READ_ONLY_VIOLATION"
 
 
@@ -123,7 +124,7 @@ async def test_observe_and_its_limit_reach_the_gate(journal: FakeCallJournal) ->
                 refuse_proven_writes=unasked,
             ) as workbench,
         ):
-            assert (await workbench.gate.call(call("deck.restart", {"name": "web"}))).error == code
+            assert (await settle(workbench.gate, call("deck.restart", {"name": "web"}))).error == code
     assert journal.started[0].clearance.observed == "READ_ONLY_VIOLATION"
 
 
@@ -136,8 +137,8 @@ async def test_a_trusted_servers_annotations_allow_its_reads(journal: FakeCallJo
         asyncio.timeout(20),
         open_workbench(servers=servers, safety=READ_ONLY, journal=journal, environment=ENVIRONMENT) as workbench,
     ):
-        trusted = await workbench.gate.call(call("trusted.echo", {"text": "x"}))
-        plain = await workbench.gate.call(call("plain.echo", {"text": "x"}))
+        trusted = await settle(workbench.gate, call("trusted.echo", {"text": "x"}))
+        plain = await settle(workbench.gate, call("plain.echo", {"text": "x"}))
     assert (trusted.content, plain.error) == ("x", "READ_ONLY_VIOLATION")
 
 
@@ -149,7 +150,7 @@ async def test_masking_follows_each_servers_own_settings(journal: FakeCallJourna
         open_workbench(servers=servers, safety=READ_ONLY, journal=journal, environment=ENVIRONMENT) as workbench,
     ):
         contents = [
-            (await workbench.gate.call(call(f"{server}.echo", {"text": "password=hunter22"}))).content
+            (await settle(workbench.gate, call(f"{server}.echo", {"text": "password=hunter22"}))).content
             for server in servers
         ]
     assert contents == ["password=hunter22", "password=[MASKED_PASSWORD]"]
@@ -166,8 +167,8 @@ async def test_a_server_that_does_not_come_up_is_named_and_the_others_work(journ
         assert set(workbench.unavailable) == {"gone", "mute"}
         assert all("tool server" in reason for reason in workbench.unavailable.values())
         assert {tool.server for tool in await workbench.gate.list_tools()} == {"deck"}
-        assert (await workbench.gate.call(call("deck.echo", {"text": "x"}))).content == "x"
-        assert (await workbench.gate.call(call("gone.echo"))).error == "TOOL_NOT_FOUND"
+        assert (await settle(workbench.gate, call("deck.echo", {"text": "x"}))).content == "x"
+        assert (await settle(workbench.gate, call("gone.echo"))).error == "TOOL_NOT_FOUND"
 
 
 async def test_a_call_that_takes_too_long_is_a_failure_the_model_reads(journal: FakeCallJournal) -> None:
@@ -177,7 +178,7 @@ async def test_a_call_that_takes_too_long_is_a_failure_the_model_reads(journal: 
             servers={"deck": deck()}, safety=READ_ONLY, journal=journal, environment=ENVIRONMENT, call_timeout=0.1
         ) as workbench,
     ):
-        result = await workbench.gate.call(call("deck.slow_read", {"seconds": 60}))
+        result = await settle(workbench.gate, call("deck.slow_read", {"seconds": 60}))
     assert result.error == "TIMEOUT"
     assert journal.finished[0][1] == result
 
@@ -194,7 +195,7 @@ async def test_children_get_only_what_they_may_inherit(journal: FakeCallJournal)
             secret_names=("MODEL_KEY",),
         ) as workbench,
     ):
-        seen = json.loads((await workbench.gate.call(call("deck.environ"))).content)
+        seen = json.loads((await settle(workbench.gate, call("deck.environ"))).content)
     assert seen["EXTRA"] == "asked for"
     assert "MODEL_KEY" not in seen
 
@@ -254,4 +255,4 @@ async def test_a_cancelled_execution_closes_every_server(journal: FakeCallJourna
 async def test_no_servers_make_an_empty_workbench(journal: FakeCallJournal) -> None:
     async with open_workbench(servers={}, safety=READ_ONLY, journal=journal, environment={}) as workbench:
         assert list(await workbench.gate.list_tools()) == []
-        assert (await workbench.gate.call(call("deck.echo"))).error == "TOOL_NOT_FOUND"
+        assert (await settle(workbench.gate, call("deck.echo"))).error == "TOOL_NOT_FOUND"

@@ -1,0 +1,120 @@
+"""What a call would have something else run, found in its arguments."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from midwatch.safety.queries import find_change
+from midwatch.tools.commands import find_command, find_query_change, takes_text
+from tests.safety.requirements import requirement
+
+
+@requirement("gate:commands-judged")
+@pytest.mark.parametrize(
+    ("arguments", "text", "reads", "is_whole"),
+    [
+        ({"command": "ls -l"}, "ls -l", True, True),
+        ({"cmd": "rm x"}, "rm x", False, True),
+        ({"command": ["ls", "a b"]}, "ls 'a b'", True, False),
+        ({"command": ["sh", "-c", "rm x"]}, "sh -c 'rm x'", False, False),
+        ({"command": "find", "args": ["/", "-delete"]}, "find / -delete", False, False),
+        ({"command": "find", "args": ["/", "-name", "core"]}, "find / -name core", True, False),
+        ({"command": "ls", "arguments": "-l; rm x"}, "ls -l; rm x", False, False),
+        ({"command": "ls", "argv": {"odd": 1}}, "ls", False, False),
+        ({"command": 7}, "", False, False),
+        ({"command": [7]}, "", False, False),
+        ({"command": None}, "", False, False),
+    ],
+)
+def test_a_command_is_read_with_all_its_words(
+    arguments: dict[str, Any],
+    text: str,
+    reads: bool,  # noqa: FBT001 - a parameter
+    is_whole: bool,  # noqa: FBT001 - a parameter
+) -> None:
+    command = find_command(arguments, {})
+    assert command is not None
+    assert (command.verdict.command, command.verdict.reads, command.is_whole) == (text, reads, is_whole)
+
+
+@requirement("gate:commands-judged")
+def test_a_word_out_of_a_list_of_the_tools_own_is_no_command() -> None:
+    assert find_command({"command": "restart"}, {"command": {"enum": ["status", "restart"]}}) is None
+    assert find_command({"command": "restart"}, {"command": {"const": "restart"}}) is None
+    assert find_command({"name": "web"}, {}) is None
+
+
+@requirement("gate:queries-judged")
+@pytest.mark.parametrize(
+    ("query", "change"),
+    [
+        ("DELETE FROM crew WHERE id = 1", "delete"),
+        ("select 1; drop table crew", "drop"),
+        ("  /* all is well */ insert into crew values (1)", "insert"),
+        ("-- looking\nUPDATE crew SET name = 'x'", "update"),
+        ("with gone as (delete from crew returning *) select * from gone", "delete"),
+        ("TRUNCATE TABLE crew", "truncate"),
+        ("create temporary table x (a int)", "create"),
+        ("alter table crew add column a int", "alter"),
+        ("grant all on crew to mate", "grant"),
+        ("replace into crew values (1)", "replace"),
+        ("merge into crew using x on a = b", "merge"),
+        ("mutation { removePump(id: 1) { id } }", "mutation"),
+        ("mutation Remove($id: ID!) { removePump(id: $id) { id } }", "mutation"),
+        ("select * from crew into outfile '/tmp/x'", "file"),
+        ("copy crew to program 'sh'", "file"),
+        ("DROP MEASUREMENT cpu", "drop"),
+    ],
+)
+def test_a_query_that_says_what_it_changes_is_heard(query: str, change: str) -> None:
+    assert find_change(query) == change
+    assert find_query_change({"query": query}) == change
+    assert find_query_change({"sql": query}) == change
+
+
+@requirement("gate:queries-judged")
+@pytest.mark.parametrize(
+    "query",
+    [
+        "sum(rate(http_requests_total[5m])) by (job)",
+        "SELECT mean(usage) FROM cpu WHERE time > now() - 1h GROUP BY host",
+        '{app="web"} |= "delete failed"',
+        "delete failed",
+        "update available",
+        'level:error AND message:"drop table"',
+        "fields @timestamp, @message | filter @message like /insert/ | limit 20",
+        "SELECT count(*) FROM Transaction SINCE 1 hour ago",
+        "query { pumps { id } }",
+        "show tables",
+        "create alarm",
+        "",
+    ],
+)
+def test_other_queries_are_left_to_whoever_vouched_for_the_tool(query: str) -> None:
+    assert find_change(query) is None
+    assert find_query_change({"query": query, "sql": 7}) is None
+
+
+WORDS = (
+    *("insert", "replace", "update", "delete", "merge", "truncate", "create", "drop", "alter", "grant", "mutation"),
+    "file",
+)
+
+
+@given(st.text(max_size=300))
+def test_no_query_is_too_odd_to_be_read(query: str) -> None:
+    change = find_change(query)
+    assert change is None or change in WORDS
+
+
+def test_long_queries_are_read_in_good_time() -> None:
+    for part in ("update a ", "grant ", "create a ", "/*", "; insert a ", "( "):
+        find_change(part * 20_000)
+
+
+def test_who_does_not_say_what_it_takes_may_take_a_command() -> None:
+    assert takes_text({})
+    assert takes_text({"sql": {}})
+    assert not takes_text({"name": {}})
