@@ -9,7 +9,7 @@ RUN_ARGS ?=
 PROCESSES ?= 3
 
 .DEFAULT_GOAL := help
-.PHONY: help install run format check test mutate bench picture lock clean
+.PHONY: help install run format check test chaos mutate bench picture lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,14 +30,18 @@ format: install ## Rewrite the code in house style
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-check: install ## Format, lint, types and import contracts: what CI runs
+check: install ## Format, lint, types, import contracts and the safety checklist: what CI runs
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/pyright
 	$(BIN)/lint-imports
+	$(BIN)/python -m scripts.checklist
 
 test: install ## All tests: unit, database, API, safety and process tests
 	$(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist worksteal
+
+chaos: install ## Kill, freeze, cut off and restart at random; see that every promise holds (CHAOS_ARGS="--seeds 200")
+	$(BIN)/python -m tests.chaos $(CHAOS_ARGS)
 
 mutate: install ## Change the safety code a little, many times over, and see that a test notices (15 minutes)
 	$(BIN)/python scripts/mutate.py $(MUTATE_ARGS)

@@ -109,7 +109,7 @@ async def _follow(service: Service, session_id: UUID, port: int, *, delays: list
 
 
 async def _stream(service: Service, session_id: UUID, *, sent: list[float]) -> None:
-    stream = LiveStream(new_id(), session_id, new_id(), new_id(), TimelineType.LLM_RESPONSE)
+    stream = LiveStream(new_id(), session_id, new_id(), new_id(), TimelineType.LLM_RESPONSE, epoch=0)
     for _ in range(_WORDS):
         await asyncio.sleep(_PAUSE)
         sent.append(time.perf_counter())

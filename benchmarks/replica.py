@@ -6,15 +6,17 @@ import shutil
 import tempfile
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import UUID
 
 from benchmarks.workload import Workload
 from midwatch.config.env import Env
 from midwatch.config.load import load_config
+from midwatch.config.telemetry import Telemetry
 from midwatch.domain.timeline import EventType
 from midwatch.intake.submit_alert import Alert
+from midwatch.kit.memory import settle_memory
 from midwatch.store.embedded import open_embedded_postgres
 from midwatch.store.migrate import upgrade_schema
 from midwatch.timeline.hub import Overflow
@@ -90,10 +92,13 @@ class Replica:
 
 
 @asynccontextmanager
-async def open_replica(config_folder: Path, dsn: str) -> AsyncGenerator[Replica]:
-    plan = Plan(config=load_config(config_folder, environ={}), env=_env(config_folder, dsn), environ=os.environ)
+async def open_replica(config_folder: Path, dsn: str, *, telemetry: Telemetry | None = None) -> AsyncGenerator[Replica]:
+    config = load_config(config_folder, environ={})
+    config = config if telemetry is None else replace(config, telemetry=telemetry)
+    plan = Plan(config=config, env=bench_env(config_folder, dsn), environ=os.environ)
     async with open_service(plan) as service, asyncio.TaskGroup() as group:
         group.create_task(service.run(), name="replica")
+        settle_memory()  # as `midwatch serve` does
         yield Replica(service=service)
         service.worker.drain()
 
@@ -107,7 +112,7 @@ def _has_completed(event: bytes) -> bool:
     return _WELL in event
 
 
-def _env(folder: Path, dsn: str) -> Env:
+def bench_env(folder: Path, dsn: str) -> Env:
     return Env(
         home=folder,
         database_url=dsn,
