@@ -130,6 +130,14 @@ def test_the_first_rule_that_matches_decides_and_gives_its_reason() -> None:
 
 
 @requirement("rules:first-match")
+def test_of_several_that_ask_the_operators_own_reason_is_told() -> None:
+    asks = rule(Decision.ASK, place=0, reason="pumps are expensive")
+    assert policy(CONTROLLED, asks).decide(action()) == Ask(
+        rule="rules[0]", code=Code.APPROVAL_REQUIRED, reason="pumps are expensive"
+    )
+
+
+@requirement("rules:first-match")
 def test_rules_narrow_reads_as_well_and_by_kind() -> None:
     rules = (rule(Decision.REFUSE, kinds=(ToolKind.READ,), reason="not today"), rule(Decision.ALLOW, place=1))
     refused = policy(AUTONOMOUS, *rules).decide(action(ToolKind.READ))

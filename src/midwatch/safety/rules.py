@@ -146,7 +146,7 @@ class Policy:
 
     def decide(self, action: Action) -> Allow | Ask | Refuse:
         opinions = list(self._opinions(action))
-        opinion = max(opinions, key=lambda each: _STRICTNESS.index(each.decision), default=None)
+        opinion = _choose(opinions)
         if opinion is None or opinion.decision is Decision.ALLOW:
             return Allow(rule=self._name_permission(action, opinions))
         if self.stance.mode is SafetyMode.OBSERVE:
@@ -156,7 +156,7 @@ class Policy:
         return _refuse(opinion, action)
 
     def _opinions(self, action: Action) -> Iterator[_Opinion]:
-        """The level first, then the rules: a no is named after the first, a yes after the last that spoke."""
+        """The level first, then the rules: a no is named after the first, everything else after the last that spoke."""
         if action.is_change:
             yield self._level_opinion(_CHANGES[self.level])
         matched = next((rule for rule in self.rules if rule.matches(action)), None)
@@ -202,6 +202,15 @@ class Policy:
         if self.stance.refuse_proven_writes and is_grave:
             return _refuse(_UNASKED, action)
         return Allow(rule=opinion.rule, observed=opinion.code)
+
+
+def _choose(opinions: Sequence[_Opinion]) -> _Opinion | None:
+    """The strictest. Of several that ask, the last: an operator's own reason tells a person more than the level."""
+    strictest = max((_STRICTNESS.index(each.decision) for each in opinions), default=None)
+    alike = [each for each in opinions if _STRICTNESS.index(each.decision) == strictest]
+    if not alike:
+        return None
+    return alike[-1] if alike[0].decision is Decision.ASK else alike[0]
 
 
 def _rule_opinion(rule: Rule) -> _Opinion:

@@ -17,6 +17,7 @@ from midwatch.api.pages.words import (
     say_duration,
     say_question,
     say_status,
+    say_times,
     say_type,
     spell_json,
 )
@@ -42,7 +43,18 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         autoescape=True,
     )
-    words = (cut, first_line, say_age, say_cost, say_duration, say_question, say_status, say_type, spell_json)
+    words = (
+        cut,
+        first_line,
+        say_age,
+        say_cost,
+        say_duration,
+        say_question,
+        say_status,
+        say_times,
+        say_type,
+        spell_json,
+    )
     filters = cast("dict[str, Any]", environment.filters)
     filters |= {word.__name__: word for word in words} | {"markdown": render_markdown}
     return environment

@@ -72,6 +72,10 @@ def say_cost(usd: float | None, completeness: str) -> str:
     return f"{about}${usd:.4f}" if 0 < usd < 1 else f"{about}${usd:,.2f}"
 
 
+def say_times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"
+
+
 def say_status(status: str) -> str:
     return status.replace("_", " ")
 
