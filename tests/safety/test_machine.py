@@ -155,6 +155,21 @@ def test_a_change_that_never_left_leaves_its_target_as_it_was() -> None:
     assert machine.phase_of(DB) is Phase.RESOLVING
 
 
+@requirement("machine:look-before-change")
+def test_what_was_looked_at_before_a_person_judged_has_been_looked_at() -> None:
+    machine = Machine()
+    machine.see([WEB])
+    assert (machine.phase_of(WEB), machine.phase_of(DB)) == (Phase.READING, Phase.RESOLVING)
+    assert machine.refuse(WRITE, [WEB]) is None
+
+
+@requirement("machine:unknown-stays-closed")
+def test_a_change_given_up_on_without_a_deadline_is_over_at_once() -> None:
+    machine = looked_at(WEB)
+    run(machine, WRITE, WEB, outcome=Outcome.UNKNOWN)
+    assert machine.phase_of(WEB) is Phase.VERIFYING
+
+
 @requirement("machine:unsent-moves-nothing")
 def test_a_call_ends_once() -> None:
     machine = looked_at(WEB)

@@ -135,6 +135,8 @@ def test_of_several_that_ask_the_operators_own_reason_is_told() -> None:
     assert policy(CONTROLLED, asks).decide(action()) == Ask(
         rule="rules[0]", code=Code.APPROVAL_REQUIRED, reason="pumps are expensive"
     )
+    silent = policy(CONTROLLED, rule(Decision.ASK)).decide(action())
+    assert silent == Ask(rule="rules[0]", code=Code.APPROVAL_REQUIRED, reason="the operator's rules say ask")
 
 
 @requirement("rules:first-match")
