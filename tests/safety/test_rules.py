@@ -129,6 +129,13 @@ def test_the_first_rule_that_matches_decides_and_gives_its_reason() -> None:
     assert told(policy(AUTONOMOUS, *rules).decide(dev)) == ("allow", "rules[2]", None)
 
 
+@requirement("rules:permission-to-the-letter")
+def test_each_target_may_fit_another_of_the_globs_that_allow() -> None:
+    allows = rule(Decision.ALLOW, targets=("pod:dev:*", "node:dev"))
+    both = action(targets=("pod:dev:web", "node:dev"))
+    assert told(policy(AUTONOMOUS, allows).decide(both)) == ("allow", "rules[0]", None)
+
+
 @requirement("rules:first-match")
 def test_of_several_that_ask_the_operators_own_reason_is_told() -> None:
     asks = rule(Decision.ASK, place=0, reason="pumps are expensive")
