@@ -109,7 +109,7 @@ class _Exchange(httpx.AsyncByteStream):
         self._error: Exception | None = None
         self._is_over = False
         self._is_abandoned = False
-        self._bears_cancelling = True
+        self._bears_cancelling = False
         self._unsecured: Any = None
         """A connection whose TLS does not stand yet: the pool would forget to hang up."""
         self._room = asyncio.Event()

@@ -56,14 +56,17 @@ ANSWERS: dict[str, Callable[[], Reply]] = {
 
 
 @pytest.mark.parametrize("answer", ANSWERS)
-@pytest.mark.parametrize("is_reused", [False, True])
-async def test_whenever_a_caller_is_cancelled_nothing_is_lost(answer: str, *, is_reused: bool) -> None:
+@pytest.mark.parametrize("before", ["closed", "kept", "dropped"])
+async def test_whenever_a_caller_is_cancelled_nothing_is_lost(answer: str, before: str) -> None:
+    """Whatever became of the connection that was used before."""
     cancelled = 0
-    connection = "keep-alive" if is_reused else "close"
+    connection = "close" if before == "closed" else "keep-alive"
     async with serve(lambda body: ANSWERS[body["answer"]]()) as server, asyncio.timeout(10):
         async with new_http_client() as http:
             for turns in range(MOST_TURNS):
                 await read(http, server.base_url, connection=connection)
+                if before == "dropped":
+                    await server.close()
                 reading = read(http, server.base_url, answer=answer, connection=connection)
                 cancelled += await cancel_after(turns, reading)
                 await settle(http)
