@@ -25,10 +25,14 @@ _QUICK = {
     "worker_count": 2,
     "poll_interval": "200ms",
     "poll_interval_jitter": "50ms",
-    "heartbeat_interval": "500ms",
+    "heartbeat_interval": "10s",
     "graceful_shutdown_timeout": "1s",
 }
-"""A lease of 1.5 s, and a run that stops itself after 1 s without a renewal."""
+BRIEF = "1s"
+"""A heartbeat for scenes in which somebody dies or freezes: a lease of 3 s, and a run that stops itself after 2 s.
+
+In all others a machine that stalls for some seconds must not take a session away from anybody.
+"""
 
 
 def look(*keys: str, server: str = "deck") -> ScriptedTurn:

@@ -31,7 +31,7 @@ _QUICK = {
     "worker_count": 3,
     "poll_interval": "200ms",
     "poll_interval_jitter": "50ms",
-    "heartbeat_interval": "500ms",
+    "heartbeat_interval": "10s",
     "graceful_shutdown_timeout": "1s",
 }
 

@@ -77,7 +77,7 @@ def write_config(folder: Path, *, turns: Sequence[Turn] = (CONCLUSION,)) -> None
         "mcp_servers": {"deck": {"transport": transport, "run_as": "self", "kinds": {"read": ["*"]}}},
         "agents": {"Mate": {"mcp_servers": ["deck"]}},
         "agent_chains": {name: _chain(name) for name in ("deck", "engine")},
-        "queue": {"worker_count": 2, "heartbeat_interval": "1s", "graceful_shutdown_timeout": "1s"},
+        "queue": {"worker_count": 2, "heartbeat_interval": "10s", "graceful_shutdown_timeout": "1s"},
     }
     files = {
         "midwatch.yaml": main,

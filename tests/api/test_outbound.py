@@ -89,7 +89,7 @@ def configure(folder: Path, spoken: Spoken, provider: ProviderServer) -> None:
                 "executive_summary_provider": "script",
             }
         },
-        "queue": {"worker_count": 2, "heartbeat_interval": "1s", "graceful_shutdown_timeout": "1s"},
+        "queue": {"worker_count": 2, "heartbeat_interval": "10s", "graceful_shutdown_timeout": "1s"},
     }
     entry = spoken.entry(spoken.address(provider)).model_dump(mode="json", exclude_defaults=True)
     entry |= {"type": spoken.entry("http://127.0.0.1").type}

@@ -7,7 +7,7 @@ from pathlib import Path
 from midwatch.domain.session import SessionStatus
 from tests.fakes.openai_server import Body, Reply, by_turn, hold_turn, serve, stall_after
 from tests.feed_reader import reading_feed
-from tests.scenes import CONCLUSION, call, look, open_scene
+from tests.scenes import BRIEF, CONCLUSION, call, look, open_scene
 from tests.waiting import eventually
 
 
@@ -81,7 +81,7 @@ async def test_a_session_whose_owner_was_just_killed_ends_as_cancelled(dsn: str,
     never = asyncio.Event()
     async with (
         serve(by_turn([look("pump"), CONCLUSION]), before_turn=hold_turn(1, release=never)) as model,
-        open_scene(tmp_path, model=model, dsn=dsn) as scene,
+        open_scene(tmp_path, model=model, dsn=dsn, heartbeat_interval=BRIEF) as scene,
     ):
         first, _ = await scene.fleet.start("first", "second")
         session_id = await first.submit()

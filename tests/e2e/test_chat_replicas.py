@@ -14,7 +14,7 @@ from midwatch.llm.scripted import ScriptedTurn
 from tests.fakes.openai_server import Answer, Body, Reply, count_turns, serve, stall_after
 from tests.feed_reader import FeedReader, reading_feed
 from tests.replicas import Replica
-from tests.scenes import CONCLUSION, Scene, call, change, look, open_scene
+from tests.scenes import BRIEF, CONCLUSION, Scene, call, change, look, open_scene
 from tests.waiting import eventually
 
 QUESTION = "Whose watch was it?"
@@ -95,7 +95,7 @@ async def test_an_answer_whose_replica_is_killed_goes_on_elsewhere_with_what_was
 ) -> None:
     release = asyncio.Event()
     turns = talk(change("pump"), look("pump"), stall_after(ANSWER, 1, release=release))
-    async with serve(turns) as model, open_scene(tmp_path, model=model, dsn=dsn) as scene:
+    async with serve(turns) as model, open_scene(tmp_path, model=model, dsn=dsn, heartbeat_interval=BRIEF) as scene:
         first, _ = await scene.fleet.start("first", "second")
         session_id = await ended_session(scene, first)
         async with reading_feed(scene.store, session_id) as feed:
@@ -121,7 +121,7 @@ async def test_a_change_that_was_in_flight_for_an_answer_is_never_sent_again(dsn
     hold = tmp_path / "hold"
     hold.touch()
     turns = talk(call("slow_write", name="pump", hold=str(hold)), ANSWER)
-    async with serve(turns) as model, open_scene(tmp_path, model=model, dsn=dsn) as scene:
+    async with serve(turns) as model, open_scene(tmp_path, model=model, dsn=dsn, heartbeat_interval=BRIEF) as scene:
         first, _ = await scene.fleet.start("first", "second")
         session_id = await ended_session(scene, first)
         assert await ask(first, session_id) == 202
@@ -141,7 +141,7 @@ async def test_an_answer_is_cancelled_from_another_replica_or_after_its_own_was_
     dsn: str, tmp_path: Path, *, frozen: bool
 ) -> None:
     turns = talk(look("pump"), stall_after(ANSWER, 1, release=asyncio.Event()))
-    async with serve(turns) as model, open_scene(tmp_path, model=model, dsn=dsn) as scene:
+    async with serve(turns) as model, open_scene(tmp_path, model=model, dsn=dsn, heartbeat_interval=BRIEF) as scene:
         first, _ = await scene.fleet.start("first", "second")
         session_id = await ended_session(scene, first)
         async with reading_feed(scene.store, session_id) as feed:
@@ -193,7 +193,7 @@ async def test_a_question_that_nobody_gets_any_further_with_is_given_up_and_bloc
     dsn: str, tmp_path: Path
 ) -> None:
     stuck = talk(stall_after(ANSWER, 1, release=asyncio.Event()))
-    async with serve(stuck) as model, open_scene(tmp_path, model=model, dsn=dsn) as scene:
+    async with serve(stuck) as model, open_scene(tmp_path, model=model, dsn=dsn, heartbeat_interval=BRIEF) as scene:
         (replica,) = await scene.fleet.start("first")
         session_id = await ended_session(scene, replica)
         assert await ask(replica, session_id) == 202

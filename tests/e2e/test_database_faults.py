@@ -19,7 +19,7 @@ from midwatch.store.postgres.cluster import make_cluster, read_access
 from tests.fakes.openai_server import by_turn, hold_turn, serve
 from tests.feed_reader import reading_feed
 from tests.replicas import Replica, all_dead_soon, open_fleet
-from tests.scenes import CONCLUSION, Scene, call, change, look, open_scene, write_config
+from tests.scenes import BRIEF, CONCLUSION, Scene, call, change, look, open_scene, write_config
 from tests.waiting import eventually
 
 
@@ -122,7 +122,7 @@ async def test_a_database_that_is_gone_for_longer_than_the_lease_loses_no_sessio
         AsyncExitStack() as database,
     ):
         server = await database.enter_async_context(open_embedded_postgres(home))
-        async with open_scene(tmp_path, model=model, dsn=server.read_dsn()) as scene:
+        async with open_scene(tmp_path, model=model, dsn=server.read_dsn(), heartbeat_interval=BRIEF) as scene:
             (replica,) = await scene.fleet.start("only")
             sessions = [await replica.submit("Read."), await replica.submit("Write.")]
             await scene.asked(1)
@@ -157,13 +157,13 @@ async def test_a_run_stops_itself_while_the_database_hangs(home: Path, tmp_path:
     async with (
         open_embedded_postgres(home) as server,
         serve(by_turn([look("pump"), CONCLUSION]), before_turn=hold_turn(1, release=release)) as model,
-        open_scene(tmp_path, model=model, dsn=server.read_dsn()) as scene,
+        open_scene(tmp_path, model=model, dsn=server.read_dsn(), heartbeat_interval=BRIEF) as scene,
     ):
         (replica,) = await scene.fleet.start("only")
         session_id = await replica.submit()
         await scene.asked(1)
         with frozen_server(home):
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(20):
                 await model.disconnected.wait()
         release.set()
         assert await scene.ended(session_id) is SessionStatus.COMPLETED

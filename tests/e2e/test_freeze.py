@@ -12,7 +12,7 @@ from tests.fakes.openai_server import by_turn, serve
 from tests.fault_points import FaultPoint, holding, install_fault_points
 from tests.feed_reader import reading_feed
 from tests.replicas import Replica
-from tests.scenes import CONCLUSION, Scene, change, look, open_scene
+from tests.scenes import BRIEF, CONCLUSION, Scene, change, look, open_scene
 from tests.waiting import eventually
 
 
@@ -26,7 +26,7 @@ async def test_frozen_during_a_model_call_the_old_owner_stops_and_commits_nothin
 
     async with (
         serve(by_turn([change("pump"), look("pump"), CONCLUSION]), before_turn=hold_second_turn) as model,
-        open_scene(tmp_path, model=model, dsn=dsn) as scene,
+        open_scene(tmp_path, model=model, dsn=dsn, heartbeat_interval=BRIEF) as scene,
     ):
         first, _ = await scene.fleet.start("first", "second")
         session_id = await first.submit()
@@ -68,7 +68,7 @@ async def test_frozen_inside_a_transaction_nobody_waits_for_it_for_long(
 ) -> None:
     async with (
         serve(by_turn([change("pump"), look("pump"), CONCLUSION])) as model,
-        open_scene(tmp_path, model=model, dsn=dsn) as scene,
+        open_scene(tmp_path, model=model, dsn=dsn, heartbeat_interval=BRIEF) as scene,
     ):
         session_id, owner, other = await _freeze_at(scene, *points)
         async with reading_feed(scene.store, session_id) as feed:
@@ -105,7 +105,7 @@ async def _freeze_at(scene: Scene, *points: FaultPoint) -> tuple[UUID, Replica, 
 async def test_frozen_inside_a_claim_others_claim_again_soon(dsn: str, tmp_path: Path) -> None:
     async with (
         serve(by_turn([look("pump"), CONCLUSION])) as model,
-        open_scene(tmp_path, model=model, dsn=dsn) as scene,
+        open_scene(tmp_path, model=model, dsn=dsn, heartbeat_interval=BRIEF) as scene,
     ):
         async with scene.store.connect() as tx:
             await install_fault_points(tx)
@@ -132,7 +132,7 @@ async def test_frozen_inside_a_claim_others_claim_again_soon(dsn: str, tmp_path:
 async def test_frozen_between_started_and_dispatch_a_write_is_sent_by_nobody(dsn: str, tmp_path: Path) -> None:
     async with (
         serve(by_turn([look("pump"), change("pump"), CONCLUSION])) as model,
-        open_scene(tmp_path, model=model, dsn=dsn) as scene,
+        open_scene(tmp_path, model=model, dsn=dsn, heartbeat_interval=BRIEF) as scene,
     ):
         session_id, owner, other = await _freeze_at(scene, FaultPoint.STARTED)
         async with reading_feed(scene.store, session_id) as feed:

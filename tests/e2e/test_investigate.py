@@ -247,7 +247,7 @@ def write_slow_config(folder: Path, model: OpenAIServer) -> Path:
         "agent_chains": {
             "deck": {"alert_types": ["deck"], "stages": [{"name": "watch", "agents": [{"name": "Mate"}]}]}
         },
-        "queue": {"heartbeat_interval": "1s", "graceful_shutdown_timeout": "1s"},
+        "queue": {"heartbeat_interval": "10s", "graceful_shutdown_timeout": "1s"},
     }
     provider = {"type": "openai", "model": "fake", "base_url": model.base_url}
     (folder / "midwatch.yaml").write_text(json.encode_text(main), encoding="utf-8")

@@ -7,7 +7,7 @@ from pathlib import Path
 from midwatch.domain.session import SessionStatus
 from tests.fakes.openai_server import SUMMARY, by_turn, hold_turn, serve
 from tests.feed_reader import FeedReader, reading_feed
-from tests.scenes import CONCLUSION, Scene, call, change, look, open_scene
+from tests.scenes import BRIEF, CONCLUSION, Scene, call, change, look, open_scene
 from tests.waiting import eventually
 
 
@@ -16,7 +16,7 @@ async def test_killed_during_a_model_call_the_session_goes_on_with_what_was_fini
     turns = by_turn([change("pump"), look("pump", "valve"), CONCLUSION])
     async with (
         serve(turns, before_turn=hold_turn(2, release=release)) as model,
-        open_scene(tmp_path, model=model, dsn=dsn) as scene,
+        open_scene(tmp_path, model=model, dsn=dsn, heartbeat_interval=BRIEF) as scene,
     ):
         first, _ = await scene.fleet.start("first", "second")
         session_id = await first.submit()
@@ -47,7 +47,7 @@ async def test_killed_during_a_model_call_the_session_goes_on_with_what_was_fini
 
 async def test_a_read_that_was_in_flight_runs_again_once(dsn: str, tmp_path: Path) -> None:
     turns = by_turn([look("pump"), call("slow_read", seconds=2), CONCLUSION])
-    async with serve(turns) as model, open_scene(tmp_path, model=model, dsn=dsn) as scene:
+    async with serve(turns) as model, open_scene(tmp_path, model=model, dsn=dsn, heartbeat_interval=BRIEF) as scene:
         first, _ = await scene.fleet.start("first", "second")
         session_id = await first.submit()
         async with reading_feed(scene.store, session_id) as feed:
@@ -66,7 +66,7 @@ async def test_a_write_that_was_in_flight_is_never_sent_again(dsn: str, tmp_path
     hold = tmp_path / "hold"
     hold.touch()
     turns = by_turn([call("slow_write", name="pump", hold=str(hold)), CONCLUSION])
-    async with serve(turns) as model, open_scene(tmp_path, model=model, dsn=dsn) as scene:
+    async with serve(turns) as model, open_scene(tmp_path, model=model, dsn=dsn, heartbeat_interval=BRIEF) as scene:
         first, _ = await scene.fleet.start("first", "second")
         session_id = await first.submit()
         async with reading_feed(scene.store, session_id) as feed:
@@ -94,7 +94,7 @@ async def test_killed_again_and_again_a_session_still_ends_once_and_no_write_is_
     turns = [turn for n in range(5) for turn in (look(f"a{n}", f"b{n}"), change(f"pump {n}", server=servers[n % 2]))]
     async with (
         serve(by_turn([*turns, CONCLUSION]), delay=0.15) as model,
-        open_scene(tmp_path, model=model, dsn=dsn, servers=servers, heartbeat_interval="300ms") as scene,
+        open_scene(tmp_path, model=model, dsn=dsn, servers=servers, heartbeat_interval="500ms") as scene,
     ):
         first, _ = await scene.fleet.start("first", "second")
         session_id = await first.submit()
@@ -122,7 +122,7 @@ async def test_a_session_that_nobody_gets_any_further_with_is_given_up(dsn: str,
     never = asyncio.Event()
     async with (
         serve(by_turn([CONCLUSION]), before_turn=hold_turn(0, release=never)) as model,
-        open_scene(tmp_path, model=model, dsn=dsn, heartbeat_interval="300ms") as scene,
+        open_scene(tmp_path, model=model, dsn=dsn, heartbeat_interval="500ms") as scene,
     ):
         first, last = await scene.fleet.start("first", "last")
         session_id = await first.submit()

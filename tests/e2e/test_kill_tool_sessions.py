@@ -11,7 +11,7 @@ from midwatch.kit import json
 from tests.fakes.openai_server import by_turn, hold_turn, serve
 from tests.feed_reader import reading_feed
 from tests.replicas import all_dead_soon
-from tests.scenes import CONCLUSION, change, look, open_scene
+from tests.scenes import BRIEF, CONCLUSION, change, look, open_scene
 from tests.waiting import eventually
 
 SCOPES: dict[str, dict[str, Any]] = {
@@ -37,7 +37,7 @@ async def test_tool_sessions_of_a_killed_replica_are_opened_anew_by_the_next_own
     turns = by_turn([look("pump"), change("pump"), CONCLUSION])
     async with (
         serve(turns, before_turn=hold_turn(1, release=release)) as model,
-        open_scene(tmp_path, model=model, dsn=dsn) as scene,
+        open_scene(tmp_path, model=model, dsn=dsn, heartbeat_interval=BRIEF) as scene,
     ):
         change_config(tmp_path, **SCOPES[scope])
         first, _ = await scene.fleet.start("first", "second")

@@ -7,7 +7,7 @@ from midwatch.domain.session import SessionStatus
 from midwatch.llm.scripted import ScriptedTurn
 from tests.fakes.openai_server import Body, Reply, by_turn, serve, stall_after
 from tests.feed_reader import reading_feed
-from tests.scenes import CONCLUSION, change, look, open_scene
+from tests.scenes import BRIEF, CONCLUSION, change, look, open_scene
 from tests.waiting import eventually
 
 SUMMARY = ScriptedTurn(text="The pump was restarted, at length.", chunk_size=4)
@@ -25,7 +25,7 @@ async def test_killed_while_a_change_is_summed_up_the_next_owner_sums_it_up_agai
         summed_up.append(body)
         return stall_after(SUMMARY, 3, release=never) if len(summed_up) == 1 else SUMMARY
 
-    async with serve(answer) as model, open_scene(tmp_path, model=model, dsn=dsn) as scene:
+    async with serve(answer) as model, open_scene(tmp_path, model=model, dsn=dsn, heartbeat_interval=BRIEF) as scene:
         first, _ = await scene.fleet.start("first", "second")
         session_id = await first.submit()
         async with reading_feed(scene.store, session_id) as feed:
@@ -52,7 +52,10 @@ async def test_killed_while_the_whole_session_is_summed_up_the_next_owner_sums_i
     whole = ScriptedTurn(text="In short: the pump was restarted.", chunk_size=4)
     cut = stall_after(whole, 3, release=asyncio.Event())
     turns = by_turn([change("pump"), look("pump"), CONCLUSION])
-    async with serve(turns, summary=cut) as model, open_scene(tmp_path, model=model, dsn=dsn) as scene:
+    async with (
+        serve(turns, summary=cut) as model,
+        open_scene(tmp_path, model=model, dsn=dsn, heartbeat_interval=BRIEF) as scene,
+    ):
         first, _ = await scene.fleet.start("first", "second")
         session_id = await first.submit()
         async with reading_feed(scene.store, session_id) as feed:

@@ -12,7 +12,7 @@ from tests.fakes.openai_server import by_turn, serve
 from tests.feed_reader import reading_feed
 from tests.replicas import Replica
 from tests.safety.requirements import requirement
-from tests.scenes import CONCLUSION, Scene, call, look, open_scene
+from tests.scenes import BRIEF, CONCLUSION, Scene, call, look, open_scene
 from tests.waiting import eventually
 
 APPROVALS = "/api/v1/approvals"
@@ -39,7 +39,10 @@ async def approve(scene: Scene, replica: Replica, approval_id: str) -> None:
 
 @requirement("parking:survives", "parking:goes-on")
 async def test_a_question_outlives_whoever_asked_and_another_replica_goes_on(dsn: str, tmp_path: Path) -> None:
-    async with serve(TURNS) as model, open_scene(tmp_path, model=model, dsn=dsn, level="controlled") as scene:
+    async with (
+        serve(TURNS) as model,
+        open_scene(tmp_path, model=model, dsn=dsn, level="controlled", heartbeat_interval=BRIEF) as scene,
+    ):
         (first,) = await scene.fleet.start("first")
         session_id = await first.submit()
         async with reading_feed(scene.store, session_id) as feed:
@@ -61,7 +64,10 @@ async def test_a_question_outlives_whoever_asked_and_another_replica_goes_on(dsn
 @requirement("parking:survives")
 async def test_a_decision_that_nobody_was_told_of_is_found(dsn: str, tmp_path: Path) -> None:
     """Whoever decided died between the commit and the call to the workers."""
-    async with serve(TURNS) as model, open_scene(tmp_path, model=model, dsn=dsn, level="controlled") as scene:
+    async with (
+        serve(TURNS) as model,
+        open_scene(tmp_path, model=model, dsn=dsn, level="controlled", heartbeat_interval=BRIEF) as scene,
+    ):
         (first,) = await scene.fleet.start("first")
         session_id = await first.submit()
         waiting = await find_waiting(first)
@@ -77,7 +83,10 @@ async def test_a_decision_that_nobody_was_told_of_is_found(dsn: str, tmp_path: P
 
 @requirement("parking:survives", "approval:single-use")
 async def test_killed_as_soon_as_the_answer_is_yes_the_call_runs_at_most_once(dsn: str, tmp_path: Path) -> None:
-    async with serve(TURNS) as model, open_scene(tmp_path, model=model, dsn=dsn, level="controlled") as scene:
+    async with (
+        serve(TURNS) as model,
+        open_scene(tmp_path, model=model, dsn=dsn, level="controlled", heartbeat_interval=BRIEF) as scene,
+    ):
         (first,) = await scene.fleet.start("first")
         session_id = await first.submit()
         waiting = await find_waiting(first)
@@ -101,7 +110,7 @@ async def test_a_stop_gives_up_on_a_change_that_another_replica_is_making(dsn: s
     hold = tmp_path / "hold"
     hold.touch()
     turns = by_turn([look("pump"), call("slow_write", name="pump", hold=str(hold)), look("after"), CONCLUSION])
-    async with serve(turns) as model, open_scene(tmp_path, model=model, dsn=dsn) as scene:
+    async with serve(turns) as model, open_scene(tmp_path, model=model, dsn=dsn, heartbeat_interval=BRIEF) as scene:
         first, _ = await scene.fleet.start("first", "second")
         session_id = await first.submit()
         await eventually(lambda: scene.effects("slow_write"))

@@ -12,7 +12,7 @@ from midwatch.kit import json
 from midwatch.llm.scripted import ScriptedTurn
 from tests.fakes.openai_server import SUMMARY, Body, OpenAIServer, Received, Reply, serve, stall_after
 from tests.feed_reader import reading_feed
-from tests.scenes import Scene, open_scene
+from tests.scenes import BRIEF, Scene, open_scene
 from tests.waiting import eventually
 
 PARTS = {
@@ -61,7 +61,10 @@ async def test_killed_while_one_agent_is_asked_only_that_one_is_asked_again(
         return waiting if who_asks(body) == held else PARTS[who_asks(body)]
 
     summary = waiting if held == "ExecSummaryAgent" else SUMMARY
-    async with serve(answer, summary=summary) as model, open_scene(tmp_path, model=model, dsn=dsn) as scene:
+    async with (
+        serve(answer, summary=summary) as model,
+        open_scene(tmp_path, model=model, dsn=dsn, heartbeat_interval=BRIEF) as scene,
+    ):
         put_side_by_side(tmp_path)
         first, _ = await scene.fleet.start("first", "second")
         session_id = await first.submit()
