@@ -139,7 +139,7 @@ async def ended(replica: Replica, session_id: str) -> Json:
         session = await read(replica, session_id)
         return session if SessionStatus(session["status"]).is_terminal else None
 
-    return await eventually(look, within=40)
+    return await eventually(look, within=60)
 
 
 async def cancel(replica: Replica, session_id: str) -> httpx.Response:

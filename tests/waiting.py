@@ -10,7 +10,7 @@ T = TypeVar("T")
 _PAUSE = 0.02
 
 
-async def eventually(look: Callable[[], T | Awaitable[T | None] | None], *, within: float = 30) -> T:
+async def eventually(look: Callable[[], T | Awaitable[T | None] | None], *, within: float = 60) -> T:
     """Looks until what it sees is truthy, and returns that.
 
     The only place in the tests that polls: a replica, a tool server or the database sets no event in this process.

@@ -54,7 +54,7 @@ class Edge:
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         try:
             writer.write(request)
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 return await reader.readuntil(b"\r\n")
         finally:
             writer.close()

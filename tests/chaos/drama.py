@@ -177,7 +177,7 @@ async def _stop_all(crew: Crew) -> dict[str, int]:
 async def _collect(client: Client, listeners: Listeners, *, crew: Crew, facts: dict[str, Any]) -> History:
     gone = await _count_connections(client, crew.members)
     with suppress(TimeoutError):
-        await eventually(lambda: not crew.list_leftovers(), within=10)
+        await eventually(lambda: not crew.list_leftovers(), within=60)
     async with client.store.connect() as tx:
         tables = await read_tables(tx)
     return History(

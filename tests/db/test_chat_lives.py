@@ -99,7 +99,7 @@ async def finish(store: Store, held: Claim, status: WorkStatus = WorkStatus.COMP
 async def test_questions_are_claimed_in_the_order_they_were_asked_and_each_by_one(clean_store: Store) -> None:
     sessions = [await add_ended(clean_store) for _ in range(3)]
     stages = [await ask(clean_store, session_id) for session_id in sessions]
-    async with asyncio.timeout(20), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         tasks = [group.create_task(claim(clean_store, f"pod:{n}")) for n in range(8)]
     claims = [found for task in tasks if (found := task.result()) is not None]
     assert sorted(map(str, (found.chat_stage_id for found in claims))) == sorted(map(str, stages))
@@ -202,7 +202,7 @@ async def test_cancelling_and_ending_at_once_make_one_end(clean_store: Store, en
             async with clean_store.begin() as tx:
                 return await request_chat_cancel(tx, session_id) is not None
 
-        async with asyncio.timeout(20), asyncio.TaskGroup() as group:
+        async with asyncio.timeout(60), asyncio.TaskGroup() as group:
             cancelled = group.create_task(cancel())
             ended = group.create_task(finish(clean_store, held, ending))
         expected = WorkStatus.CANCELLED if cancelled.result() else ending
@@ -226,7 +226,7 @@ async def test_cancelling_and_claiming_at_once_leave_nobody_with_a_dead_question
             assert request is not None
             return request.seq is not None
 
-        async with asyncio.timeout(20), asyncio.TaskGroup() as group:
+        async with asyncio.timeout(60), asyncio.TaskGroup() as group:
             over = group.create_task(cancel())
             held = group.create_task(claim(clean_store))
         found = held.result()

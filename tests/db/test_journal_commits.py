@@ -144,7 +144,7 @@ async def commit_in_transaction(store: Store, fence: Fence, event: Event) -> int
 
 
 async def wait_until_blocked(tx: Tx) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while not await tx.fetchval("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)"):
             pass
 

@@ -26,7 +26,7 @@ async def hearing(store: Store) -> AsyncGenerator[asyncio.Queue[str]]:
 
 @asynccontextmanager
 async def running(waker: Waker, store: Store) -> AsyncGenerator[None]:
-    async with asyncio.timeout(20), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         task = group.create_task(waker.run(store))
         yield
         task.cancel()

@@ -36,7 +36,7 @@ async def serving(store: Store, run: Run) -> AsyncGenerator[Worker]:
     """One slot, so that a single lost one stops everything."""
     claimant = Claimant(store=store, owner="me", pod_id="me", cap=5, times=LeaseTimes())
     worker = Worker(store=store, claim=claimant.claim, run=run, slots=1, poll_interval=0.05, poll_jitter=0.01)
-    async with asyncio.TaskGroup() as group, asyncio.timeout(20):
+    async with asyncio.TaskGroup() as group, asyncio.timeout(60):
         group.create_task(worker.serve(), name="worker")
         yield worker
         worker.drain()
@@ -110,7 +110,7 @@ async def test_a_worker_that_is_cancelled_ends(store: Store) -> None:
     await add_session(store)
     claimant = Claimant(store=store, owner="me", pod_id="me", cap=5, times=LeaseTimes())
     worker = Worker(store=store, claim=claimant.claim, run=run, slots=3)
-    async with asyncio.timeout(20), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         serve = group.create_task(worker.serve(), name="worker")
         await running.wait()
         assert (worker.live_slots, worker.busy_slots) == (3, 1)

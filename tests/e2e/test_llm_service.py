@@ -47,7 +47,7 @@ def write_providers(folder: Path, base_url: str) -> Path:
 
 
 async def listen(model: Model) -> str:
-    async with asyncio.timeout(20), aclosing(model.stream(REQUEST)) as chunks:
+    async with asyncio.timeout(60), aclosing(model.stream(REQUEST)) as chunks:
         return "".join([chunk.text async for chunk in chunks if isinstance(chunk, TextChunk)])
 
 
@@ -87,7 +87,7 @@ async def test_a_drain_lets_a_call_end_and_tells_the_probes(tmp_path: Path) -> N
         grpc.aio.insecure_channel(service.address) as channel,
     ):
         watching = cast("Any", health_pb2_grpc).HealthStub(channel).Watch(health_pb2.HealthCheckRequest())
-        async with asyncio.timeout(20), aclosing(client.open("main", enter(provider.base_url)).stream(REQUEST)) as said:
+        async with asyncio.timeout(60), aclosing(client.open("main", enter(provider.base_url)).stream(REQUEST)) as said:
             assert (await watching.read()).status == SERVING
             heard = [await anext(said)]
             service.process.send_signal(signal.SIGTERM)
@@ -106,7 +106,7 @@ async def test_a_service_that_is_killed_breaks_the_answer_and_is_found_again(tmp
     ):
         allowed = ("--allow-address", slow.base_url, "--allow-address", quick.base_url)
         async with run_llm_service(tmp_path, *allowed) as first, connect(first.address, environ={}) as client:
-            async with asyncio.timeout(20), aclosing(client.open("main", enter(slow.base_url)).stream(REQUEST)) as said:
+            async with asyncio.timeout(60), aclosing(client.open("main", enter(slow.base_url)).stream(REQUEST)) as said:
                 assert await anext(said) == TextChunk(text="hello ")
                 first.process.kill()
                 with pytest.raises(ModelUnavailable) as broken:

@@ -254,7 +254,7 @@ async def test_a_tool_that_is_no_longer_listed_is_refused() -> None:
 async def test_two_calls_in_flight_are_decided_and_journalled_each_on_its_own() -> None:
     bench = Bench(define_tool("k8s.get"), define_tool("k8s.set"), level=ControlLevel.AUTONOMOUS)
     bench.tools.released.clear()
-    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         read = group.create_task(settle(bench.gate, call("k8s.get")))
         await bench.tools.arrived.acquire()
         write = group.create_task(settle(bench.gate, call("k8s.set")))

@@ -173,7 +173,7 @@ async def test_of_two_changes_in_flight_on_one_target_the_second_is_refused() ->
     deck = Deck(WHOLE)
     deck.tools.released.clear()
     one, two = deck.open_gate(), deck.open_gate()
-    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         first = group.create_task(ask(one, "set"))
         await deck.tools.arrived.acquire()
         assert await state_of(two, "set", DB) == Phase.WRITING
@@ -194,7 +194,7 @@ async def test_a_change_whose_start_is_still_being_committed_keeps_others_out() 
         return None
 
     deck.journal.on_start = start
-    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         first = group.create_task(ask(gate, "set"))
         await starting.wait()
         assert await state_of(gate, "set") == Phase.WRITING
@@ -207,7 +207,7 @@ async def test_a_read_that_overlaps_a_change_does_not_verify_it() -> None:
     deck = Deck(WHOLE)
     gate = deck.open_gate()
     deck.tools.released.clear()
-    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         group.create_task(ask(gate, "get"))
         await deck.tools.arrived.acquire()
         group.create_task(ask(gate, "set"))
@@ -309,7 +309,7 @@ async def test_a_change_that_a_person_ends_keeps_its_target_closed_until_its_tim
     deck = Deck(WHOLE, safety=SessionSafety(machine=Machine(clock=clock)))
     gate, asked = deck.open_gate(), call("set")
     deck.tools.released.clear()
-    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         ended = group.create_task(gate.call(asked))
         await deck.tools.arrived.acquire()
         deck.calls.cancel(asked.call_id)
@@ -332,7 +332,7 @@ async def test_a_look_that_a_person_ends_verifies_nothing() -> None:
     await ask(gate, "set")
     await deck.tools.arrived.acquire()
     deck.tools.released.clear()
-    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         group.create_task(gate.call(asked))
         await deck.tools.arrived.acquire()
         deck.calls.cancel(asked.call_id)
@@ -347,7 +347,7 @@ async def test_a_call_that_is_torn_away_leaves_a_changed_target_closed_and_nothi
     deck = Deck(WHOLE, safety=SessionSafety(machine=Machine(clock=clock)))
     gate = deck.open_gate()
     deck.tools.released.clear()
-    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         running = group.create_task(ask(gate, tool))
         await deck.tools.arrived.acquire()
         running.cancel()
@@ -411,7 +411,7 @@ async def test_observe_refuses_a_second_change_while_one_is_under_way() -> None:
     deck = Deck(WHOLE, stance=OBSERVE)
     gate = deck.open_gate()
     deck.tools.released.clear()
-    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         group.create_task(ask(gate, "set"))
         await deck.tools.arrived.acquire()
         assert await state_of(gate, "set") == Phase.WRITING

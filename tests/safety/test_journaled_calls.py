@@ -78,7 +78,7 @@ async def test_a_call_that_is_no_longer_ours_to_send_is_not_sent(kind: ToolKind,
 async def test_the_guard_of_one_call_does_not_answer_for_another() -> None:
     mine, other = Bench(), Bench()
     other.tools.released.clear()
-    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         group.create_task(other.journaled.call(cleared()))
         await other.tools.arrived.acquire()
         await mine.journaled.call(cleared())
@@ -100,7 +100,7 @@ async def test_the_result_is_committed_before_it_is_returned() -> None:
 async def test_a_call_cancelled_while_it_runs_stays_started() -> None:
     bench = Bench()
     bench.tools.released.clear()
-    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         running = group.create_task(bench.journaled.call(cleared()))
         await bench.tools.arrived.acquire()
         running.cancel()

@@ -52,7 +52,7 @@ async def test_a_model_that_is_too_slow_is_asked_once_more(
     model: HesitantModel, budget: Budget, code: str, message: str
 ) -> None:
     bench = Bench(model, budget=budget)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         assert await bench.agent.investigate() == TimedOut(error=message)
     assert [(failure.code, failure.error, failure.will_retry) for failure in bench.journal.failures] == [
         (code, message, True),
@@ -147,7 +147,7 @@ async def test_failures_count_anew_in_every_iteration() -> None:
 
 async def test_no_attempt_begins_after_the_time_of_the_iteration_is_over() -> None:
     bench = Bench(SILENT, budget=replace(PATIENT, first_chunk=TINY, iteration=TINY, failures_in_a_row=9))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         assert isinstance(await bench.agent.investigate(), TimedOut)
     assert len(bench.journal.failures) == 1
 

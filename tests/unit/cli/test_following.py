@@ -30,7 +30,7 @@ def entry(event_id: str, **fields: Any) -> dict[str, Any]:
 
 
 async def follow(server: FeedServer) -> list[Item]:
-    async with asyncio.timeout(20), serve_feed(server) as url, connect_server(url) as client:
+    async with asyncio.timeout(60), serve_feed(server) as url, connect_server(url) as client:
         follower = Follower(server=client, session_id=SESSION)
         async with aclosing(follower.follow()) as items:
             return [item async for item in items]
@@ -127,7 +127,7 @@ async def test_the_session_is_looked_at_when_an_agent_begins_and_not_again() -> 
 
 async def test_a_server_that_is_gone_for_good_is_given_up() -> None:
     server = FeedServer(session={"status": "in_progress"}, acts=[[CONFIRMED]])
-    async with asyncio.timeout(20), AsyncExitStack() as stack:
+    async with asyncio.timeout(60), AsyncExitStack() as stack:
         running = await stack.enter_async_context(AsyncExitStack())
         url = await running.enter_async_context(serve_feed(server))
         client = await stack.enter_async_context(connect_server(url))
@@ -144,7 +144,7 @@ async def test_a_server_that_is_gone_for_good_is_given_up() -> None:
 async def test_an_alert_is_sent_again_under_its_key_while_the_database_rests() -> None:
     resting = (503, {"message": "the database does not answer", "code": "store_unavailable"})
     server = FeedServer(session={}, answers=[resting, (202, {"session_id": SESSION})])
-    async with asyncio.timeout(20), serve_feed(server) as url, connect_server(url) as client:
+    async with asyncio.timeout(60), serve_feed(server) as url, connect_server(url) as client:
         assert await client.submit(NewAlert(data="Fog.")) == SESSION
     assert len(server.keys) == 2
     assert len(set(server.keys)) == 1
@@ -159,7 +159,7 @@ async def test_an_alert_is_sent_again_under_its_key_while_the_database_rests() -
 )
 async def test_what_a_server_refuses_is_said_in_its_words(answer: tuple[int, Any], words: str) -> None:
     server = FeedServer(session={}, answers=[answer])
-    async with asyncio.timeout(20), serve_feed(server) as url, connect_server(url) as client:
+    async with asyncio.timeout(60), serve_feed(server) as url, connect_server(url) as client:
         with pytest.raises(Invalid, match=words):
             await client.submit(NewAlert(data="Fog."))
 
@@ -167,7 +167,7 @@ async def test_what_a_server_refuses_is_said_in_its_words(answer: tuple[int, Any
 @pytest.mark.parametrize("answer", [(200, ["strange"]), (404, {"detail": "Not Found"}), (202, {})])
 async def test_a_server_that_is_not_midwatch_is_said_to_be_none(answer: tuple[int, Any]) -> None:
     server = FeedServer(session={}, answers=[answer])
-    async with asyncio.timeout(20), serve_feed(server) as url, connect_server(url) as client:
+    async with asyncio.timeout(60), serve_feed(server) as url, connect_server(url) as client:
         with pytest.raises(ServerUnreachable, match="does not answer as Midwatch does"):
             await client.submit(NewAlert(data="Fog."))
 

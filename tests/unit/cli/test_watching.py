@@ -38,7 +38,7 @@ async def test_the_first_signal_cancels_the_session_and_the_second_ends_everythi
     server = FeedServer(session={"status": "in_progress"}, acts=[[confirmed]])
     notes = Notes()
     async with (
-        asyncio.timeout(20),
+        asyncio.timeout(60),
         serve_feed(server) as url,
         connect_server(url) as client,
         asyncio.TaskGroup() as group,

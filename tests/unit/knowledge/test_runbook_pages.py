@@ -40,7 +40,7 @@ def reader(web: Web, *, allows_private: bool = False, seconds: float = 15.0) -> 
 
 async def read(web: Web, url: str = DISK, *, allows_private: bool = False) -> str:
     order = Order(url=url, may_visit=partial(is_allowed, domains=DOMAINS))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         return await reader(web, allows_private=allows_private).read(order)
 
 

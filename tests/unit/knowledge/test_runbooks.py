@@ -67,11 +67,11 @@ class Desk:
         )
 
     async def resolve(self, url: str | None = BLOB) -> Runbook:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             return await self.runbooks.resolve(url)
 
     async def list(self) -> Sequence[str]:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             return await self.runbooks.list()
 
 

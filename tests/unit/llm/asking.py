@@ -54,7 +54,7 @@ class Asking:
 
 async def collect(model: Model, request: ModelRequest, chunks: list[Chunk]) -> ModelUnavailable | None:
     try:
-        async with asyncio.timeout(10), aclosing(model.stream(request)) as stream:
+        async with asyncio.timeout(60), aclosing(model.stream(request)) as stream:
             async for chunk in stream:
                 chunks.append(chunk)  # noqa: PERF401 - what came before a failure counts
     except ModelUnavailable as failure:

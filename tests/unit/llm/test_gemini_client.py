@@ -298,7 +298,7 @@ async def test_nobody_listening_is_retried_and_then_reported(http: httpx.AsyncCl
 
 async def test_closing_the_generator_closes_the_connection(http: httpx.AsyncClient) -> None:
     silent = GEMINI.stall_after(HELLO, 1, release=asyncio.Event())
-    async with serve(GEMINI.by_turn([silent])) as server, asyncio.timeout(10):
+    async with serve(GEMINI.by_turn([silent])) as server, asyncio.timeout(60):
         assert await stop_early(make_model(http, server.base_url), make_request()) == TextChunk(text="hello")
         await server.disconnected.wait()
 
@@ -307,7 +307,7 @@ async def test_cancelling_the_caller_closes_the_connection(http: httpx.AsyncClie
     holding = hold_turn(0, release=asyncio.Event())
     async with (
         serve(GEMINI.by_turn([HELLO]), before_turn=holding) as server,
-        asyncio.timeout(10),
+        asyncio.timeout(60),
         asyncio.TaskGroup() as group,
     ):
         asking = group.create_task(stop_early(make_model(http, server.base_url), make_request()))

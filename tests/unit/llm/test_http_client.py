@@ -36,7 +36,7 @@ async def read(
 
 async def cancel_after(turns: int, reading_it: Coroutine[None, None, bytes]) -> bool:
     """Whether it was not over by then. It is cancelled a second time right after the first."""
-    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         reading = group.create_task(reading_it)
         for _ in range(turns):
             await asyncio.sleep(0)
@@ -61,7 +61,7 @@ async def test_whenever_a_caller_is_cancelled_nothing_is_lost(answer: str, befor
     """Whatever became of the connection that was used before."""
     cancelled = 0
     connection = "close" if before == "closed" else "keep-alive"
-    async with serve(lambda body: ANSWERS[body["answer"]]()) as server, asyncio.timeout(10):
+    async with serve(lambda body: ANSWERS[body["answer"]]()) as server, asyncio.timeout(60):
         async with new_http_client() as http:
             for turns in range(MOST_TURNS):
                 await read(http, server.base_url, connection=connection)
@@ -76,7 +76,7 @@ async def test_whenever_a_caller_is_cancelled_nothing_is_lost(answer: str, befor
 
 async def settle(http: httpx.AsyncClient) -> None:
     """What was begun is taken down behind the caller, in some turns of the loop."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while AT_REST not in describe_pool(http):  # noqa: ASYNC110 - a pool sets no event
             await asyncio.sleep(0)
 
@@ -85,7 +85,7 @@ async def test_only_so_much_is_read_before_somebody_wants_it() -> None:
     large = Stream([b"x" * MEGABYTE] * 8)
     async with (
         serve(lambda _: large) as server,
-        asyncio.timeout(10),
+        asyncio.timeout(60),
         new_http_client() as http,
         http.stream("POST", f"{server.base_url}/chat/completions", content=b'{"messages":[]}') as response,
     ):
@@ -107,7 +107,7 @@ async def test_nobody_waits_for_a_handshake_that_does_not_come() -> None:
 
     async with (
         serve_connections(say_nothing) as port,
-        asyncio.timeout(5),
+        asyncio.timeout(60),
         new_http_client() as http,
         asyncio.TaskGroup() as group,
     ):
@@ -129,7 +129,7 @@ async def test_a_client_that_is_left_ends_what_is_under_way() -> None:
 
     async with (
         serve(lambda _: ANSWERS["silent"]()) as server,
-        asyncio.timeout(5),
+        asyncio.timeout(60),
         asyncio.TaskGroup() as group,
         new_http_client() as http,
     ):

@@ -277,7 +277,7 @@ async def test_an_error_body_without_a_message_is_not_quoted(http: httpx.AsyncCl
 
 
 async def test_closing_the_generator_closes_the_connection(http: httpx.AsyncClient) -> None:
-    async with serve(by_turn([stall_after(HELLO, 2, release=asyncio.Event())])) as server, asyncio.timeout(10):
+    async with serve(by_turn([stall_after(HELLO, 2, release=asyncio.Event())])) as server, asyncio.timeout(60):
         assert await stop_early(make_model(http, server.base_url), make_request()) == TextChunk(text="hello")
         await server.disconnected.wait()
 
@@ -311,7 +311,7 @@ async def test_cancelling_the_caller_closes_the_connection(http: httpx.AsyncClie
     holding = hold_turn(0, release=asyncio.Event())
     async with (
         serve(by_turn([HELLO]), before_turn=holding) as server,
-        asyncio.timeout(10),
+        asyncio.timeout(60),
         asyncio.TaskGroup() as group,
     ):
         asking = group.create_task(stop_early(make_model(http, server.base_url), make_request()))

@@ -57,7 +57,7 @@ async def serve_both(
     async with (
         serve_tokens(is_held=is_held, lifetime=lifetime) as tokens,
         serve(GEMINI.by_turn([HELLO])) as server,
-        asyncio.timeout(20),
+        asyncio.timeout(60),
     ):
         yield server, tokens
 
@@ -86,7 +86,7 @@ async def test_claude_is_asked_in_its_own_words_without_the_models_name(http: ht
     async with (
         serve_tokens() as tokens,
         serve_dialect(CLAUDE.by_turn([HELLO]), dialect=CLAUDE) as server,
-        asyncio.timeout(20),
+        asyncio.timeout(60),
     ):
         gateway = make_gateway(http, KEY=tokens.key_file, GOOGLE_CLOUD_LOCATION="us-east5")
         base_url = server.base_url.removesuffix("/v1")

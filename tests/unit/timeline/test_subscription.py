@@ -56,7 +56,7 @@ async def replay(steps: list[str]) -> tuple[FakeSocket, int]:
                     socket.writable.set()
                 case _:
                     await asyncio.sleep(0)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             for _ in range(offered):
                 await socket.arrivals.acquire()
         pump.cancel()

@@ -30,7 +30,7 @@ async def opened(
     config: McpServer, *, client_id: str = "execution-7", seconds: float = 5
 ) -> AsyncGenerator[McpServerTools]:
     async with (
-        asyncio.timeout(20),
+        asyncio.timeout(60),
         open_mcp_server("far", config, environment={}, client_id=client_id, init_timeout=seconds) as tools,
     ):
         yield tools

@@ -34,7 +34,7 @@ for line in sys.stdin:
 
 @asynccontextmanager
 async def running(*options: str) -> AsyncGenerator[McpServerTools]:
-    async with asyncio.timeout(20), open_mcp_server("fake", fake_mcp_server(*options), environment={}) as tools:
+    async with asyncio.timeout(60), open_mcp_server("fake", fake_mcp_server(*options), environment={}) as tools:
         yield tools
 
 
@@ -51,7 +51,7 @@ def raise_it(error: Exception) -> Callable[[], None]:
 
 
 async def wait_for_effect(path: Path, count: int) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while len(read_effects(path)) < count:  # noqa: ASYNC110 - another process writes the file
             await asyncio.sleep(0.005)
 
@@ -121,7 +121,7 @@ async def test_cancelling_while_a_server_comes_up_does_not_wait_for_it() -> None
         async with open_mcp_server("fake", fake_mcp_server("--silent"), environment={}):
             pytest.fail("it is not open")
 
-    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         opener = group.create_task(open_it())
         while not running_fakes():  # noqa: ASYNC110 - the process table has no events
             await asyncio.sleep(0.005)
@@ -168,7 +168,7 @@ async def test_the_child_gets_the_given_environment_and_nothing_else() -> None:
 
 async def test_the_official_sdk_server_is_understood() -> None:
     config = fake_mcp_server(program=SDK_SERVER)
-    async with asyncio.timeout(20), open_mcp_server("sdk", config, environment={}) as tools:
+    async with asyncio.timeout(60), open_mcp_server("sdk", config, environment={}) as tools:
         listed = {tool.name: tool for tool in await tools.list_tools()}
         assert listed["echo"].description == "Says it again."
         assert (listed["echo"].read_only_hint, listed["picture"].read_only_hint) == (True, None)

@@ -22,7 +22,7 @@ Running = Callable[..., AbstractAsyncContextManager[McpServerTools]]
 
 @asynccontextmanager
 async def over_stdio(*options: str) -> AsyncGenerator[McpServerTools]:
-    async with asyncio.timeout(20), open_mcp_server("fake", fake_mcp_server(*options), environment={}) as tools:
+    async with asyncio.timeout(60), open_mcp_server("fake", fake_mcp_server(*options), environment={}) as tools:
         yield tools
 
 
@@ -30,7 +30,7 @@ def remotely(kind: Kind, *always: str) -> Running:
     @asynccontextmanager
     async def over_http(*options: str) -> AsyncGenerator[McpServerTools]:
         async with (
-            asyncio.timeout(20),
+            asyncio.timeout(60),
             serve_remotely(kind, *always, *options) as server,
             open_mcp_server("fake", server.configure(), environment={}) as tools,
         ):
@@ -65,7 +65,7 @@ def raise_it(error: Exception) -> Callable[[], None]:
 
 
 async def wait_for_effect(path: Path, count: int) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while len(read_effects(path)) < count:  # noqa: ASYNC110 - another process writes the file
             await asyncio.sleep(0.005)
 

@@ -21,7 +21,7 @@ def remote(kind: Literal["http", "sse"]) -> McpServer:
 async def test_it_is_named_as_unavailable_and_the_others_work(kind: Literal["http", "sse"]) -> None:
     servers = {"far": remote(kind), "deck": fake_mcp_server()}
     async with (
-        asyncio.timeout(20),
+        asyncio.timeout(60),
         open_workbench(servers=servers, safety=Safety(), journal=FakeCallJournal(), environment={}) as workbench,
     ):
         tools = await workbench.gate.list_tools()

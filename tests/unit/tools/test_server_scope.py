@@ -73,7 +73,7 @@ async def pid_of(gate: Gate, name: str = "deck") -> int:
 @asynccontextmanager
 async def bench(scopes: Scopes | None = None, **servers: McpServer) -> AsyncGenerator[Workbench]:
     async with (
-        asyncio.timeout(20),
+        asyncio.timeout(60),
         open_workbench(
             servers=servers, safety=Safety(), journal=FakeCallJournal(), environment={}, scopes=scopes, execution_id="e"
         ) as workbench,
@@ -180,5 +180,5 @@ async def test_what_a_server_has_forked_goes_with_it(manner: str) -> None:
         children = psutil.Process(await pid_of(workbench.gate)).children()
         assert len(children) == 1
         await eventually(lambda: (os.getpgid(children[0].pid) == children[0].pid) == (manner != "staying"))
-    gone, _ = psutil.wait_procs(children, timeout=5)
+    gone, _ = psutil.wait_procs(children, timeout=60)
     assert gone == children

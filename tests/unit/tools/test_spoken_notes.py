@@ -21,7 +21,7 @@ Running = Callable[[], AbstractAsyncContextManager[McpServerTools]]
 @asynccontextmanager
 async def over_stdio() -> AsyncGenerator[McpServerTools]:
     async with (
-        asyncio.timeout(20),
+        asyncio.timeout(60),
         open_mcp_server("sdk", fake_mcp_server(program=SDK_SERVER), environment={}) as tools,
     ):
         yield tools
@@ -31,7 +31,7 @@ def remotely(kind: Kind) -> Running:
     @asynccontextmanager
     async def over_http() -> AsyncGenerator[McpServerTools]:
         async with (
-            asyncio.timeout(20),
+            asyncio.timeout(60),
             serve_remotely(kind, program=SDK_SERVER) as server,
             open_mcp_server("sdk", server.configure(), environment={}) as tools,
         ):

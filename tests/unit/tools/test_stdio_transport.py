@@ -67,7 +67,7 @@ STOP = JSONRPCNotification(jsonrpc="2.0", method="notifications/cancelled")
 @asynccontextmanager
 async def linked(*command: str) -> AsyncGenerator[StdioLink]:
     async with (
-        asyncio.timeout(20),
+        asyncio.timeout(60),
         open_stdio(command, environment=dict(os.environ), server_id="test", on_over=lambda: None) as link,
     ):
         yield link
@@ -218,7 +218,7 @@ async def test_a_stubborn_child_and_what_it_started_are_killed() -> None:
     child = await start_child([sys.executable, "-c", IGNORE_EVERYTHING], environment=dict(os.environ))
     grandchild = await child.read_line()
     assert grandchild is not None
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await child.stop()
     assert is_dead_soon(child.pid)
     assert is_dead_soon(int(grandchild))

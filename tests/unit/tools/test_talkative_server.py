@@ -60,7 +60,7 @@ async def opened(
 ) -> AsyncGenerator[Gate]:
     server = fake_mcp_server(program=PROGRAM).model_copy(update={"kinds": kinds})
     async with (
-        asyncio.timeout(20),
+        asyncio.timeout(60),
         open_workbench(
             servers={"deck": server},
             safety=Safety(control_level=ControlLevel.AUTONOMOUS),

@@ -46,7 +46,7 @@ def journal() -> FakeCallJournal:
 @requirement("mask:results-and-errors")
 async def test_a_read_passes_gate_journal_and_mask(journal: FakeCallJournal) -> None:
     async with (
-        asyncio.timeout(20),
+        asyncio.timeout(60),
         open_workbench(
             servers={"deck": deck()}, safety=READ_ONLY, journal=journal, environment=ENVIRONMENT
         ) as workbench,
@@ -65,7 +65,7 @@ async def test_a_write_has_no_effect_until_it_is_allowed(journal: FakeCallJourna
     codes: list[str | None] = []
     for safety in (READ_ONLY, AUTONOMOUS):
         async with (
-            asyncio.timeout(20),
+            asyncio.timeout(60),
             open_workbench(
                 servers={"deck": deck("--effects", str(effects))},
                 safety=safety,
@@ -91,14 +91,14 @@ async def test_a_servers_own_level_can_only_be_stricter(journal: FakeCallJournal
         "plain": deck(),
     }
     async with (
-        asyncio.timeout(20),
+        asyncio.timeout(60),
         open_workbench(servers=servers, safety=AUTONOMOUS, journal=journal, environment=ENVIRONMENT) as workbench,
     ):
         strict = await settle(workbench.gate, call("strict.restart", {"name": "web"}))
         plain = await settle(workbench.gate, call("plain.restart", {"name": "web"}))
     assert (strict.error, plain.error) == ("APPROVAL_REQUIRED", None)
     async with (
-        asyncio.timeout(20),
+        asyncio.timeout(60),
         open_workbench(
             servers={"lax": deck(control_level=ControlLevel.AUTONOMOUS)},
             safety=READ_ONLY,
@@ -115,7 +115,7 @@ async def test_observe_and_its_limit_reach_the_gate(journal: FakeCallJournal) ->
     servers = {"deck": deck()}
     for unasked, code in ((True, "POLICY_BLOCKED"), (False, None)):
         async with (
-            asyncio.timeout(20),
+            asyncio.timeout(60),
             open_workbench(
                 servers=servers,
                 safety=Safety(mode=SafetyMode.OBSERVE),
@@ -134,7 +134,7 @@ async def test_a_trusted_servers_annotations_allow_its_reads(journal: FakeCallJo
         "plain": deck(kinds=None),
     }
     async with (
-        asyncio.timeout(20),
+        asyncio.timeout(60),
         open_workbench(servers=servers, safety=READ_ONLY, journal=journal, environment=ENVIRONMENT) as workbench,
     ):
         trusted = await settle(workbench.gate, call("trusted.echo", {"text": "x"}))
@@ -146,7 +146,7 @@ async def test_a_trusted_servers_annotations_allow_its_reads(journal: FakeCallJo
 async def test_masking_follows_each_servers_own_settings(journal: FakeCallJournal) -> None:
     servers = {"open": deck(data_masking=DataMasking(enabled=False)), "plain": deck()}
     async with (
-        asyncio.timeout(20),
+        asyncio.timeout(60),
         open_workbench(servers=servers, safety=READ_ONLY, journal=journal, environment=ENVIRONMENT) as workbench,
     ):
         contents = [
@@ -159,7 +159,7 @@ async def test_masking_follows_each_servers_own_settings(journal: FakeCallJourna
 async def test_a_server_that_does_not_come_up_is_named_and_the_others_work(journal: FakeCallJournal) -> None:
     servers = {"gone": missing(), "mute": deck("--silent"), "deck": deck()}
     async with (
-        asyncio.timeout(20),
+        asyncio.timeout(60),
         open_workbench(
             servers=servers, safety=READ_ONLY, journal=journal, environment=ENVIRONMENT, init_timeout=1.0
         ) as workbench,
@@ -173,7 +173,7 @@ async def test_a_server_that_does_not_come_up_is_named_and_the_others_work(journ
 
 async def test_a_call_that_takes_too_long_is_a_failure_the_model_reads(journal: FakeCallJournal) -> None:
     async with (
-        asyncio.timeout(20),
+        asyncio.timeout(60),
         open_workbench(
             servers={"deck": deck()}, safety=READ_ONLY, journal=journal, environment=ENVIRONMENT, call_timeout=0.1
         ) as workbench,
@@ -186,7 +186,7 @@ async def test_a_call_that_takes_too_long_is_a_failure_the_model_reads(journal: 
 async def test_children_get_only_what_they_may_inherit(journal: FakeCallJournal) -> None:
     server = deck(inherit_env=("EXTRA", "MODEL_KEY"), data_masking=DataMasking(enabled=False))
     async with (
-        asyncio.timeout(20),
+        asyncio.timeout(60),
         open_workbench(
             servers={"deck": server},
             safety=READ_ONLY,
@@ -210,7 +210,7 @@ async def test_an_error_inside_leaves_as_itself_and_every_server_is_closed(journ
             assert len(running_fakes()) == before + 2
             raise LeaseLost
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         with pytest.raises(LeaseLost):
             await lose_lease()
     assert len(running_fakes()) == before
@@ -224,7 +224,7 @@ async def test_servers_are_started_side_by_side_and_a_cancelled_opening_leaves_n
         async with open_workbench(servers=servers, safety=READ_ONLY, journal=journal, environment=ENVIRONMENT):
             pytest.fail("silent servers cannot be opened")
 
-    async with asyncio.timeout(20), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         opening = group.create_task(open_all())
         while len(running_fakes()) < before + 3:  # noqa: ASYNC110 - a process that starts sets no event here
             await asyncio.sleep(0)
@@ -244,7 +244,7 @@ async def test_a_cancelled_execution_closes_every_server(journal: FakeCallJourna
             opened.set()
             await asyncio.Event().wait()
 
-    async with asyncio.timeout(20), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         holding = group.create_task(hold())
         await opened.wait()
         holding.cancel()

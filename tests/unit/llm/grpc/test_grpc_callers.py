@@ -64,7 +64,7 @@ class Desk:
             request_serializer=pb.GenerateRequest.SerializeToString,
             response_deserializer=pb.GenerateResponse.FromString,
         )
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             return [response async for response in stub(request)]
 
     def ask(self, *messages: pb.ConversationMessage, **others: Any) -> pb.GenerateRequest:
@@ -261,7 +261,7 @@ async def test_every_question_is_logged_once_with_how_it_went_and_without_a_word
                 response_deserializer=pb.GenerateResponse.FromString,
             )
             call = stub(desk.ask())
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 await anext(aiter(call))
                 call.cancel()
                 await eventually(lambda: len(logs) == 3)
@@ -282,7 +282,7 @@ async def test_a_caller_that_leaves_closes_the_connection_to_the_provider() -> N
             response_deserializer=pb.GenerateResponse.FromString,
         )
         call = stub(desk.ask())
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await anext(aiter(call))
             call.cancel()
             await desk.server.disconnected.wait()
