@@ -11,7 +11,7 @@ from midwatch.api.approver import ApproverSecret
 from midwatch.config.approver import FILE_NAME
 from midwatch.kit import json
 from midwatch.kit.ids import new_id
-from tests.api.edge import CONCLUSION, Edge, call, open_edge, running, write_config
+from tests.api.edge import CONCLUSION, Edge, Turn, call, open_edge, running, write_config
 from tests.api.shelf import wait_for_end
 from tests.api.watcher import watching
 from tests.fakes.mcp_process import FAKE_SERVER, read_effects
@@ -192,6 +192,30 @@ async def test_watchers_of_approvals_hear_that_a_question_was_taken_back(asking:
         assert (await asking.http.post(f"/api/v1/sessions/{session_id}/cancel")).json()["status"] == "cancelled"
         taken_back = (await watcher.hear_until(type="approval.decided"))[-1]
         assert (taken_back["session_id"], taken_back["state"]) == (session_id, "cancelled")
+
+
+async def test_watchers_of_approvals_hear_that_an_agent_needs_no_answer_any_more(dsn: str, tmp_path: Path) -> None:
+    """The other agent of the stage is at work meanwhile, so the session is not parked."""
+    write_asking_config(tmp_path)
+    put_beside(tmp_path, "Bosun", call("slow_read", key="bilge"))
+    async with open_edge(tmp_path, dsn) as edge, running(edge), watching(edge) as watcher:
+        await watcher.subscribe("approvals")
+        session_id = await edge.submit()
+        asked = (await watcher.hear_until(type="approval.requested"))[-1]
+        assert (await edge.http.post(f"/api/v1/sessions/{session_id}/cancel")).json()["status"] == "cancelling"
+        taken_back = (await watcher.hear_until(type="approval.decided"))[-1]
+        assert (taken_back["approval_id"], taken_back["state"]) == (asked["approval_id"], "cancelled")
+
+
+def put_beside(folder: Path, name: str, *turns: Turn) -> None:
+    main, script = folder / "midwatch.yaml", folder / "script.yaml"
+    config, said = json.decode(main.read_text(encoding="utf-8")), json.decode(script.read_text(encoding="utf-8"))
+    config["agents"][name] = config["agents"]["Mate"]
+    config["agent_chains"]["deck"]["stages"][0]["agents"].append({"name": name})
+    config["mcp_servers"]["deck"]["kinds"]["read"].append("slow_read")
+    said["agents"][name] = list(turns)
+    main.write_text(json.encode_text(config), encoding="utf-8")
+    script.write_text(json.encode_text(said), encoding="utf-8")
 
 
 async def test_watchers_of_a_session_read_its_questions_in_order(asking: Edge) -> None:

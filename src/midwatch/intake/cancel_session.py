@@ -1,20 +1,17 @@
 """A person stops a session, or the answer to a question about it: at once if nobody works on it, else by telling."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
 from midwatch.domain.errors import Conflict, NotFound
 from midwatch.domain.session import SessionStatus
-from midwatch.domain.timeline import EventType
 from midwatch.intake.wake import tell_owner
 from midwatch.store.chats import ChatCancel, request_chat_cancel
 from midwatch.store.engine import Store
-from midwatch.store.fence import Event
 from midwatch.store.sessions import CancelRequest, request_cancel
 from midwatch.telemetry.metrics import UNMETERED, Meters
 from midwatch.telemetry.series import ENDED
-from midwatch.timeline.announce import announce_approval, announce_status
+from midwatch.timeline.announce import announce_status, announce_withdrawn
 from midwatch.timeline.flush import Flusher
 
 
@@ -52,7 +49,7 @@ async def _follow(store: Store, flusher: Flusher, session_id: UUID, *, request: 
     if request.seq is not None:
         flusher.advance(session_id, request.seq)
         announce_status(flusher, session_id, request.after)
-        _announce_withdrawn(flusher, session_id, request.told)
+        announce_withdrawn(flusher, session_id, request.told)
     if request.after is SessionStatus.CANCELLING:
         await tell_owner(store, session_id)
     return Cancellation(status=request.after, is_over=request.after is SessionStatus.CANCELLED)
@@ -65,12 +62,5 @@ async def _follow_chat(
         await tell_owner(store, session_id)
     else:
         flusher.advance(session_id, chat.seq)
-        _announce_withdrawn(flusher, session_id, chat.told)
+        announce_withdrawn(flusher, session_id, chat.told)
     return Cancellation(status=request.after, is_chat=True, is_over=chat.seq is not None)
-
-
-def _announce_withdrawn(flusher: Flusher, session_id: UUID, told: Iterable[Event]) -> None:
-    """Nobody needs an answer any more."""
-    for event in told:
-        if event.type is EventType.APPROVAL_DECIDED:
-            announce_approval(flusher, session_id, event)

@@ -34,6 +34,7 @@ from midwatch.store.chats import (
     read_question,
 )
 from midwatch.store.driver import Tx
+from midwatch.store.fence import Passed
 from midwatch.store.readings import read_session_status
 from midwatch.store.runs import OpenExecution, StoredExecution, StoredRun, list_open_executions, load_run
 from midwatch.store.sessions import Ending
@@ -206,12 +207,12 @@ async def _finish(held: HeldSession, run: RunLog, ending: Ending) -> None:
     status = answered.status
     cut: Sequence[OpenExecution] = ()
 
-    async def write(tx: Tx) -> int:
+    async def write(tx: Tx) -> Passed:
         nonlocal status, cut
         cut = await list_open_executions(tx, run.session_id)
         question = await read_question(tx, run.session_id, _stage_of(held))
-        status, seq = await finish_answer(tx, run.fence, question, answered)
-        return seq
+        status, passed = await finish_answer(tx, run.fence, question, answered)
+        return passed
 
     try:
         if status is not WorkStatus.COMPLETED:

@@ -35,6 +35,7 @@ from midwatch.kit.ids import new_id
 from midwatch.llm.ladder import Ladder
 from midwatch.store.cancels import lock_execution
 from midwatch.store.driver import Tx
+from midwatch.store.fence import Passed
 from midwatch.store.journal import Batch, commit_batch
 from midwatch.store.recordings import count_earlier
 from midwatch.store.runs import (
@@ -162,7 +163,7 @@ async def end_execution(execution: NewExecution, ending: ExecutionEnding, *, run
             status=show_cut_as(ending.status),
         )
 
-    async def write(tx: Tx) -> int:
+    async def write(tx: Tx) -> Passed:
         nonlocal ending
         await keep_execution(tx, fence=run.fence, execution=execution)
         if await lock_execution(tx, run.session_id, execution.execution_id):
@@ -344,7 +345,7 @@ class _Work:
         conclusion = self._build_conclusion(outcome) if isinstance(outcome, Concluded) else None
         ending = _end_as(outcome, text_id=None if conclusion is None else conclusion.text_id)
 
-        async def write(tx: Tx) -> int:
+        async def write(tx: Tx) -> Passed:
             nonlocal ending
             if await lock_execution(tx, recorder.run.session_id, recorder.execution_id):
                 ending = _CANCELLED

@@ -20,6 +20,7 @@ from midwatch.investigation.safekeeping import recall_safety
 from midwatch.investigation.summary import run_summary
 from midwatch.kit.clock import boottime
 from midwatch.store.driver import Tx
+from midwatch.store.fence import Passed
 from midwatch.store.runs import OpenExecution, list_open_executions, load_run
 from midwatch.store.sessions import Ending, finish_session
 from midwatch.store.spending import Spending, read_spending
@@ -95,11 +96,11 @@ async def _finish(held: HeldSession, run: RunLog, ending: Ending) -> None:
     status = ending.status
     cut: Sequence[OpenExecution] = ()
 
-    async def write(tx: Tx) -> int:
+    async def write(tx: Tx) -> Passed:
         nonlocal status, cut
         cut = await list_open_executions(tx, run.session_id)
-        status, seq = await finish_session(tx, run.fence, ending)
-        return seq
+        status, passed = await finish_session(tx, run.fence, ending)
+        return passed
 
     try:
         if status is not SessionStatus.COMPLETED:

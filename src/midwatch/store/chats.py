@@ -12,7 +12,7 @@ from midwatch.domain.timeline import EventType
 from midwatch.kit import json
 from midwatch.store.cancels import add_cancel_request, drop_cancel_requests, is_cancel_requested, lock_session
 from midwatch.store.driver import Row, Tx
-from midwatch.store.fence import Event, Fence, pass_fence, tell
+from midwatch.store.fence import Event, Fence, Passed, pass_fence, tell
 from midwatch.store.leases import end_lease
 from midwatch.store.parking import leave_parked
 from midwatch.store.sessions import close_work, note_unverified
@@ -234,8 +234,10 @@ class AnswerEnding:
     error_message: str | None = None
 
 
-async def finish_answer(tx: Tx, fence: Fence, question: StoredQuestion, ending: AnswerEnding) -> tuple[WorkStatus, int]:
-    """The one end of a question: what a person has cancelled is cancelled. Returns the status and feed sequence.
+async def finish_answer(
+    tx: Tx, fence: Fence, question: StoredQuestion, ending: AnswerEnding
+) -> tuple[WorkStatus, Passed]:
+    """The one end of a question: what a person has cancelled is cancelled.
 
     Rows are locked in the order lease, session, stage, feed.
     """
@@ -247,10 +249,10 @@ async def finish_answer(tx: Tx, fence: Fence, question: StoredQuestion, ending: 
     status = WorkStatus.CANCELLED if cancelled else ending.status
     error = ending.error_message if status is ending.status else "cancelled by a person"
     await _end_stage(tx, question.stage_id, status=status, error=error)
-    events = await close_work(tx, fence.session_id, SessionStatus(status))
+    events = [*await close_work(tx, fence.session_id, SessionStatus(status)), _stage_event(question, status)]
     await drop_cancel_requests(tx, fence.session_id)
     await tx.execute("INSERT INTO unindexed_sessions (session_id) VALUES ($1)", fence.session_id)
-    return status, await pass_fence(tx, fence, [*events, _stage_event(question, status)])
+    return status, Passed(seq=await pass_fence(tx, fence, events), events=events)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,6 +30,14 @@ class Event:
     payload: dict[str, Any] | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passed:
+    """The end of a transaction: the feed's new sequence number, and what was told up to there."""
+
+    seq: int
+    events: Sequence[Event]
+
+
 async def pass_fence(tx: Tx, fence: Fence, events: Sequence[Event]) -> int:
     """Appends the events under the lease and returns the feed's new sequence number. Raises LeaseLost."""
     seq = await tx.fetchval(

@@ -15,7 +15,7 @@ from midwatch.domain.tools import CallState, ToolCall
 from midwatch.kit import json
 from midwatch.store.approvals import withdraw_questions
 from midwatch.store.driver import Row, Tx
-from midwatch.store.fence import Event, Fence, pass_fence
+from midwatch.store.fence import Event, Fence, Passed, pass_fence
 from midwatch.store.parking import describe_decision
 
 
@@ -254,7 +254,7 @@ async def list_open_executions(tx: Tx, session_id: UUID) -> tuple[OpenExecution,
 
 async def finish_execution(
     tx: Tx, fence: Fence, execution_id: UUID, *, status: WorkStatus, error: str | None, final_text_id: UUID | None
-) -> int:
+) -> Passed:
     """Children first: an execution's open streams end as it does, and nobody learns what became of its open calls."""
     withdrawn = await withdraw_questions(tx, fence.session_id, execution_id=execution_id)
     streams = await tx.fetch(
@@ -285,7 +285,8 @@ async def finish_execution(
         final_text_id,
     )
     closed = [Event(type=EventType.TIMELINE_COMPLETED, ref=row["event_id"]) for row in streams]
-    return await pass_fence(tx, fence, [*closed, *map(describe_decision, withdrawn)])
+    events = [*closed, *map(describe_decision, withdrawn)]
+    return Passed(seq=await pass_fence(tx, fence, events), events=events)
 
 
 async def withdraw_reply(

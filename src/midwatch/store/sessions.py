@@ -14,7 +14,7 @@ from midwatch.store.approvals import withdraw_questions
 from midwatch.store.calls import list_unverified
 from midwatch.store.cancels import drop_cancel_requests
 from midwatch.store.driver import Tx
-from midwatch.store.fence import Event, Fence, pass_fence, tell
+from midwatch.store.fence import Event, Fence, Passed, pass_fence, tell
 from midwatch.store.leases import JOURNAL_FORMAT, end_lease
 from midwatch.store.parking import describe_decision, leave_parked
 
@@ -191,8 +191,8 @@ class Ending:
     """Why there is no summary."""
 
 
-async def finish_session(tx: Tx, fence: Fence, ending: Ending) -> tuple[SessionStatus, int]:
-    """The one terminal write: whoever loses the lease before it writes nothing. Returns the status and feed sequence.
+async def finish_session(tx: Tx, fence: Fence, ending: Ending) -> tuple[SessionStatus, Passed]:
+    """The one terminal write: whoever loses the lease before it writes nothing.
 
     Rows are locked in the order lease, session, feed, as everywhere.
     """
@@ -203,7 +203,7 @@ async def finish_session(tx: Tx, fence: Fence, ending: Ending) -> tuple[SessionS
     events = [*await close_work(tx, fence.session_id, status), _status_event(status)]
     await drop_cancel_requests(tx, fence.session_id)
     await _post_terminal(tx, fence.session_id, status)
-    return status, await pass_fence(tx, fence, events)
+    return status, Passed(seq=await pass_fence(tx, fence, events), events=events)
 
 
 async def _set_terminal(tx: Tx, fence: Fence, ending: Ending) -> SessionStatus:

@@ -3,6 +3,7 @@
 The events of a session's own channel that must not be missed are stored with the rows they speak of.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -47,6 +48,13 @@ def announce_status(
 def announce_approval(flusher: Flusher, session_id: UUID, event: Event) -> None:
     """For whoever watches what waits for a person; on the session's own channel the same is stored."""
     flusher.tell_approvers(session_id, {"type": event.type, **(event.payload or {})})
+
+
+def announce_withdrawn(flusher: Flusher, session_id: UUID, told: Iterable[Event]) -> None:
+    """Of all that was told of a session: the questions that nobody needs an answer to any more."""
+    for event in told:
+        if event.type is EventType.APPROVAL_DECIDED:
+            announce_approval(flusher, session_id, event)
 
 
 def announce_stop(flusher: Flusher, *, active: bool, reason: str | None, by: str | None) -> None:

@@ -1,7 +1,7 @@
 """What one run of a session writes through: commits that are retried until they land or the lease is lost."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from uuid import UUID
@@ -12,9 +12,10 @@ from midwatch.domain.errors import Draining, StoreUnavailable
 from midwatch.kit.clock import boottime
 from midwatch.store.driver import Tx, UniqueViolation
 from midwatch.store.engine import Store
-from midwatch.store.fence import Fence
+from midwatch.store.fence import Event, Fence, Passed
 from midwatch.store.journal import AlreadyCommitted, Batch, OutboundRequest, commit_batch
 from midwatch.telemetry.metrics import UNMETERED, Meters
+from midwatch.timeline.announce import announce_withdrawn
 from midwatch.timeline.flush import Flusher
 from midwatch.timeline.ledger import Ledger
 
@@ -74,14 +75,21 @@ class RunLog:
         """One of several who write here cannot go on: the others stop at their next commit."""
         self.is_halted = True
 
-    async def transact(self, write: Callable[[Tx], Awaitable[int]]) -> None:
+    async def transact(self, write: Callable[[Tx], Awaitable[int | Passed]]) -> None:
         """One transaction of several statements, which ends at the fence and returns the feed's sequence number."""
+        told: Sequence[Event] = ()
 
         async def attempt() -> int:
+            nonlocal told
             async with self.store.begin() as tx:
-                return await write(tx)
+                passed = await write(tx)
+                if isinstance(passed, int):
+                    return passed
+                told = passed.events
+                return passed.seq
 
         await self._until_committed(attempt)
+        announce_withdrawn(self.flusher, self.session_id, told)
 
     def open_ledger(self, *, stage_id: UUID, execution_id: UUID, call_id: UUID | None = None) -> Ledger:
         return self._ledgers.setdefault((stage_id, execution_id, call_id), Ledger())
