@@ -273,7 +273,7 @@ class Agent:
                 return False
 
     async def _prompt_for_words(self) -> bool:
-        prompt = render_say_something()
+        prompt = render_say_something(has_tools=not self.manner.answers_once)
         asked = sum(isinstance(message, UserMessage) and message.text == prompt for message in self.messages)
         if asked >= self.budget.empty_replies:
             return False

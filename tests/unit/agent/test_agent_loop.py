@@ -10,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from midwatch.agent.budget import Budget
+from midwatch.agent.manners import choose_manner
 from midwatch.agent.outcome import Concluded, Failed, Outcome
 from midwatch.agent.prompts.render import render_conclude_now, render_say_something
 from midwatch.domain.errors import LeaseLost, ModelUnavailable
 from midwatch.domain.messages import AssistantMessage, Message, ToolMessage, Usage, UserMessage
+from midwatch.domain.session import StageType
 from midwatch.domain.timeline import InteractionType, Phase
 from midwatch.domain.tools import ToolCall, ToolResult
 from midwatch.llm.scripted import ScriptedTurn
@@ -198,6 +200,13 @@ async def test_an_empty_reply_is_asked_about_twice() -> None:
     assert await bench.agent.investigate() == Concluded(text="Hot.", iterations=3)
     nudge = render_say_something()
     assert conversation(bench) == ["says ''", nudge, "says ''", nudge, "says 'Hot.'"]
+
+
+async def test_an_agent_without_tools_is_not_told_to_call_one() -> None:
+    bench = Bench([EMPTY, saying("Both say that it is hot.")])
+    bench.agent.manner = choose_manner(StageType.SYNTHESIS, "")
+    assert await bench.agent.investigate() == Concluded(text="Both say that it is hot.", iterations=2)
+    assert conversation(bench)[1] == render_say_something(has_tools=False)
 
 
 @pytest.mark.parametrize("silence", [EMPTY, ScriptedTurn(text=" \n "), ScriptedTurn(thinking="Hm.")])

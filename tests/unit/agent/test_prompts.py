@@ -761,6 +761,7 @@ Sum up the tool output for this agent.\
 
 def test_the_prompts_in_the_middle_of_a_conversation() -> None:
     assert render_say_something() == snapshot("Your last answer was empty. Call a tool, or write your analysis.")
+    assert render_say_something(has_tools=False) == snapshot("Your last answer was empty. Write it.")
     assert render_conclude_now(7) == snapshot(
         "You have used all 7 iterations of this investigation, and no more tools are available. Conclude now with what you have: the root cause or the most likely one, the evidence for it, what remains unchecked, and what to do next."
     )

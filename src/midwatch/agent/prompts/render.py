@@ -155,8 +155,8 @@ def _split(prompt: str, mark: str) -> tuple[str, str]:
     return before, after
 
 
-def render_say_something() -> str:
-    return fill_template("say_something")
+def render_say_something(*, has_tools: bool = True) -> str:
+    return fill_template("say_something", has_tools=has_tools)
 
 
 def render_not_yet(*, reason: str, hint: str) -> str:

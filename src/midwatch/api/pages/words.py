@@ -21,7 +21,7 @@ _TITLES: dict[str, str] = {
     TimelineType.TOOL_REFUSED: "Refused by the gate",
     TimelineType.APPROVAL_REQUESTED: "Asked a person",
     TimelineType.APPROVAL_DECIDED: "Decided",
-    TimelineType.SESSION_RESUMED: "Went on after an interruption",
+    TimelineType.SESSION_RESUMED: "Went on where it had stopped",
 }
 
 
