@@ -17,7 +17,7 @@ from midwatch.config.safety import Safety
 from midwatch.domain.tools import ToolCall, ToolResult
 from midwatch.kit.ids import new_id
 from midwatch.kit.json import encode_text
-from midwatch.tools.workbench import open_workbench
+from midwatch.tools.workbench import Fittings, open_workbench
 from tests.fakes.call_journal import FakeCallJournal
 from tests.settled import settle
 
@@ -57,7 +57,7 @@ async def call(server: McpServer, tool: str, arguments: Mapping[str, object]) ->
     async with (
         asyncio.timeout(60),
         open_workbench(
-            servers={"other": server}, safety=Safety(), journal=FakeCallJournal(), environment=os.environ
+            Fittings(servers={"other": server}, safety=Safety(), journal=FakeCallJournal(), environment=os.environ)
         ) as workbench,
     ):
         assert not workbench.unavailable

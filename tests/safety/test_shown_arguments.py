@@ -15,7 +15,7 @@ from midwatch.masking.mask import mask_shown
 from midwatch.store.recordings import RecordedConversation, RecordedTurn
 from midwatch.timeline.recording import render_script
 from midwatch.timeline.render import render_timeline_entry
-from midwatch.tools.workbench import open_workbench
+from midwatch.tools.workbench import Fittings, open_workbench
 from tests.fakes.call_journal import FakeCallJournal
 from tests.safety.requirements import requirement
 
@@ -72,6 +72,6 @@ async def test_why_a_server_is_missing_is_told_masked() -> None:
     transport = StdioTransport(type="stdio", command="true")
     servers = {"far": McpServer(transport=transport, run_as=f"password={SECRET}")}
     async with open_workbench(
-        servers=servers, safety=Safety(), journal=FakeCallJournal(), environment={}, init_timeout=5
+        Fittings(servers=servers, safety=Safety(), journal=FakeCallJournal(), environment={}, init_timeout=5)
     ) as workbench:
         assert "password=[MASKED_PASSWORD]" in workbench.unavailable["far"]

@@ -55,7 +55,7 @@ from midwatch.timeline.run import RunLog
 from midwatch.tools.consent import PersonalConsent
 from midwatch.tools.inflight import CallCancelled
 from midwatch.tools.results.shelf import StoredShelf
-from midwatch.tools.workbench import Workbench, open_workbench
+from midwatch.tools.workbench import Fittings, Workbench, open_workbench
 
 _NO_CONVERSATION = Conversation(messages=(), open_calls=(), next_sequence=0, last_text_id=None)
 _UNKNOWN = "unknown"
@@ -244,32 +244,34 @@ class _Work:
         means, settings = self.means, self.settings
         config = means.config
         return open_workbench(
-            servers={name: config.mcp_servers[name] for name in self.servers},
-            safety=config.safety.model_copy(update={"control_level": settings.control_level}),
-            journal=self.recorder,
-            environment=means.environ,
-            secret_names=means.secret_names,
-            chosen=settings.tool_filters,
-            refuse_proven_writes=config.tarsy and not config.safety_mode_explicit,
-            pins=means.pins,
-            calls=means.calls,
-            scopes=means.scopes,
-            portions=portion_results(settings, window=self.ladder.window),
-            digest=build_summarizer(
-                settings,
-                recorder=self.recorder,
-                means=means,
-                budget=_budget(settings, means),
-                purse=self.assignment.purse,
-                messages=self.messages,
-            ),
-            shelf=StoredShelf(means.store, self.recorder.run.session_id),
-            consent=self._build_consent(conversation),
-            state=self.assignment.safety,
-            owner=self.recorder.execution_id,
-            execution_id=str(self.recorder.execution_id),
-            call_timeout=means.limits.tool_call,
-            init_timeout=means.limits.mcp_init,
+            Fittings(
+                servers={name: config.mcp_servers[name] for name in self.servers},
+                safety=config.safety.model_copy(update={"control_level": settings.control_level}),
+                journal=self.recorder,
+                environment=means.environ,
+                secret_names=means.secret_names,
+                chosen=settings.tool_filters,
+                refuse_proven_writes=config.tarsy and not config.safety_mode_explicit,
+                pins=means.pins,
+                calls=means.calls,
+                scopes=means.scopes,
+                portions=portion_results(settings, window=self.ladder.window),
+                digest=build_summarizer(
+                    settings,
+                    recorder=self.recorder,
+                    means=means,
+                    budget=_budget(settings, means),
+                    purse=self.assignment.purse,
+                    messages=self.messages,
+                ),
+                shelf=StoredShelf(means.store, self.recorder.run.session_id),
+                consent=self._build_consent(conversation),
+                state=self.assignment.safety,
+                owner=self.recorder.execution_id,
+                execution_id=str(self.recorder.execution_id),
+                call_timeout=means.limits.tool_call,
+                init_timeout=means.limits.mcp_init,
+            )
         )
 
     def _build_consent(self, conversation: Conversation) -> PersonalConsent:

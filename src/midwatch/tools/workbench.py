@@ -3,7 +3,6 @@
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from uuid import UUID
 
 from midwatch.config import safety as config
@@ -40,8 +39,6 @@ from midwatch.tools.summarised import Digest, Summarised, keep_as_it_is
 from midwatch.tools.toolset import Toolset
 from midwatch.tools.unrecorded import Unrecorded
 
-_EVERYTHING: Mapping[str, frozenset[str]] = MappingProxyType({})
-_AS_USUAL: Mapping[str, Portion] = MappingProxyType({})
 _RESULTS = ServerRules(kinds=OperatorKinds(read=("*",)), is_pinned=False, acts_on_server=False)
 """Of our own tools that open stored results: they look, and at nothing outside the session."""
 
@@ -57,81 +54,104 @@ class Workbench:
     """Where all of them are."""
 
 
-@asynccontextmanager
-async def open_workbench(
-    *,
-    servers: Mapping[str, McpServer],
-    safety: Safety,
-    journal: CallJournal,
-    environment: Mapping[str, str],
-    secret_names: Collection[str] = (),
-    chosen: Mapping[str, frozenset[str]] = _EVERYTHING,
-    refuse_proven_writes: bool = False,
-    pins: Pins | None = None,
-    calls: CallsInFlight | None = None,
-    scopes: Scopes | None = None,
-    portions: Mapping[str, Portion] = _AS_USUAL,
-    digest: Digest = keep_as_it_is,
-    shelf: Shelf | None = None,
-    state: SessionSafety | None = None,
-    consent: Consent | None = None,
-    owner: UUID | None = None,
-    execution_id: str = "",
-    call_timeout: float = CALL_SECONDS,
-    init_timeout: float = INIT_SECONDS,
-) -> AsyncGenerator[Workbench]:
-    """Opens the servers side by side. One that does not come up is missing from the gate and named as unavailable.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fittings:
+    """What a workbench is made of."""
 
-    `environment` is ours: each server inherits only what its configuration lets it, and never `secret_names`.
-    `chosen` names the tools to keep of a server that is not to show all it has. `calls` lets a person end one of them.
-    `scopes` hold the servers that stay open when this execution is over.
-    `state` is what safety remembers of the session, and `consent` asks a person, for the execution `owner`.
-    `portions` say how much of a server's results is read at once, `digest` sums up what is longer, and `shelf` has all
-    of it.
-    """
-    state = state or SessionSafety()
-    opening = Opening(
-        environment=environment, secret_names=secret_names, client_id=execution_id, init_timeout=init_timeout
-    )
-    async with open_server_scope(opening) as execution:
-        outcomes = await open_servers(servers, scopes=scopes or Scopes(), execution=execution)
-        toolsets: dict[str, Toolset] = {
-            name: opened for name, opened in outcomes.items() if not isinstance(opened, str)
-        }
-        masks: dict[str, Mask] = {name: build_mask(server.data_masking) for name, server in servers.items()}
-        default, shelf = build_mask(DataMasking()), shelf or EmptyShelf()
+    servers: Mapping[str, McpServer]
+    safety: Safety
+    journal: CallJournal
+    environment: Mapping[str, str]
+    """Ours: each server inherits only what its configuration lets it, and never `secret_names`."""
+    secret_names: Collection[str] = ()
+    chosen: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    """The tools to keep of a server that is not to show all it has."""
+    refuse_proven_writes: bool = False
+    pins: Pins = field(default_factory=NoPins)
+    calls: CallsInFlight = field(default_factory=CallsInFlight)
+    """Lets a person end one of them."""
+    scopes: Scopes = field(default_factory=Scopes)
+    """Hold the servers that stay open when this execution is over."""
+    portions: Mapping[str, Portion] = field(default_factory=dict[str, Portion])
+    """How much of a server's results is read at once."""
+    digest: Digest = keep_as_it_is
+    """Sums up what is longer."""
+    shelf: Shelf = field(default_factory=EmptyShelf)
+    """Has all of it."""
+    state: SessionSafety = field(default_factory=SessionSafety)
+    """What safety remembers of the session."""
+    consent: Consent = field(default_factory=NoConsent)
+    """Asks a person, for the execution `owner`."""
+    owner: UUID | None = None
+    execution_id: str = ""
+    call_timeout: float = CALL_SECONDS
+    init_timeout: float = INIT_SECONDS
+
+    @property
+    def opening(self) -> Opening:
+        return Opening(
+            environment=self.environment,
+            secret_names=self.secret_names,
+            client_id=self.execution_id,
+            init_timeout=self.init_timeout,
+        )
+
+    @property
+    def masks(self) -> dict[str, Mask]:
+        return {name: build_mask(server.data_masking) for name, server in self.servers.items()}
+
+
+@asynccontextmanager
+async def open_workbench(fittings: Fittings) -> AsyncGenerator[Workbench]:
+    """Opens the servers side by side. One that does not come up is missing from the gate and named as unavailable."""
+    async with open_server_scope(fittings.opening) as execution:
+        outcomes = await open_servers(fittings.servers, scopes=fittings.scopes, execution=execution)
+        masks = fittings.masks
+        opened = {name: opened for name, opened in outcomes.items() if not isinstance(opened, str)}
+        yield Workbench(
+            gate=_build_gate(fittings, _stack_tools(fittings, opened, masks=masks)),
+            unavailable={
+                name: mask_result(masks[name], reason) for name, reason in outcomes.items() if isinstance(reason, str)
+            },
+            digest=fittings.digest,
+            shelf=fittings.shelf,
+        )
+
+
+def _stack_tools(fittings: Fittings, opened: Mapping[str, Toolset], *, masks: dict[str, Mask]) -> Toolset:
+    """What the gate calls: servers, chosen from, masked, cut into portions, recorded, learnt from and summed up."""
+    default = build_mask(DataMasking())
+    results = ResultTools(shelf=fittings.shelf, masks=masks, default=default)
+    masked = Masked(
+        inner=Selected(inner=Combined({**opened, RESULT_SERVER: results}), chosen=fittings.chosen),
         # They mask by themselves, as the server whose result they open is masked.
-        toolsets[RESULT_SERVER] = ResultTools(shelf=shelf, masks=masks, default=default)
-        masked = Masked(
-            inner=Selected(inner=Combined(toolsets), chosen=chosen),
-            masks=masks | {RESULT_SERVER: NoMask()},
-            default=default,
-            show=journal.show_note,
-        )
-        portioned = Portioned(inner=masked, portions=portions, on_long=shelf.offer)
-        learning = Learning(
-            inner=Journaled(inner=portioned, journal=journal, calls=calls or CallsInFlight(), safety=state),
-            safety=state,
-            paths={name: server.discovers for name, server in servers.items()},
-        )
-        gate = Gate(
-            inner=Summarised(inner=learning, digest=digest),
-            journal=journal,
-            stance=Stance(mode=safety.mode, refuse_proven_writes=refuse_proven_writes),
-            rules={name: build_rules(server, safety) for name, server in servers.items()} | {RESULT_SERVER: _RESULTS},
-            safety=state,
-            owner=owner,
-            consent=consent or NoConsent(),
-            pins=pins or NoPins(),
-            timeout=call_timeout,
-            introduce=Introduction(
-                masks={name: build_word_mask(server.data_masking) for name, server in servers.items()}
-            ),
-        )
-        unavailable = {
-            name: mask_result(masks[name], reason) for name, reason in outcomes.items() if isinstance(reason, str)
-        }
-        yield Workbench(gate=gate, unavailable=unavailable, digest=digest, shelf=shelf)
+        masks=masks | {RESULT_SERVER: NoMask()},
+        default=default,
+        show=fittings.journal.show_note,
+    )
+    portioned = Portioned(inner=masked, portions=fittings.portions, on_long=fittings.shelf.offer)
+    learning = Learning(
+        inner=Journaled(inner=portioned, journal=fittings.journal, calls=fittings.calls, safety=fittings.state),
+        safety=fittings.state,
+        paths={name: server.discovers for name, server in fittings.servers.items()},
+    )
+    return Summarised(inner=learning, digest=fittings.digest)
+
+
+def _build_gate(fittings: Fittings, tools: Toolset) -> Gate:
+    servers, safety = fittings.servers, fittings.safety
+    return Gate(
+        inner=tools,
+        journal=fittings.journal,
+        stance=Stance(mode=safety.mode, refuse_proven_writes=fittings.refuse_proven_writes),
+        rules={name: build_rules(server, safety) for name, server in servers.items()} | {RESULT_SERVER: _RESULTS},
+        safety=fittings.state,
+        owner=fittings.owner,
+        consent=fittings.consent,
+        pins=fittings.pins,
+        timeout=fittings.call_timeout,
+        introduce=Introduction(masks={name: build_word_mask(server.data_masking) for name, server in servers.items()}),
+    )
 
 
 def build_checking_gate(name: str, server: McpServer, *, toolset: Toolset, pins: Pins, call_timeout: float) -> Gate:

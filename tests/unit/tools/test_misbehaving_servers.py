@@ -15,9 +15,9 @@ from midwatch.config.mcp import Kinds, McpServer
 from midwatch.config.safety import Safety
 from midwatch.domain.tools import ToolCall, ToolResult
 from midwatch.kit.ids import new_id
-from midwatch.tools.gate import Gate, Pins
+from midwatch.tools.gate import Gate, NoPins, Pins
 from midwatch.tools.mcp.server import open_mcp_server
-from midwatch.tools.workbench import open_workbench
+from midwatch.tools.workbench import Fittings, open_workbench
 from tests.fakes.call_journal import FakeCallJournal
 from tests.fakes.cleared_calls import cleared_read
 from tests.fakes.mcp_process import fake_mcp_server, read_effects
@@ -36,13 +36,15 @@ async def opened(
     server: McpServer, *, kinds: Kinds | None = READS, journal: FakeCallJournal | None = None, pins: Pins | None = None
 ) -> AsyncGenerator[Gate]:
     async with (
-        asyncio.timeout(30),
+        asyncio.timeout(60),
         open_workbench(
-            servers={"deck": server.model_copy(update={"kinds": kinds})},
-            safety=Safety(),
-            journal=journal or FakeCallJournal(),
-            environment={"PATH": os.environ["PATH"]},
-            pins=pins,
+            Fittings(
+                servers={"deck": server.model_copy(update={"kinds": kinds})},
+                safety=Safety(),
+                journal=journal or FakeCallJournal(),
+                environment={"PATH": os.environ["PATH"]},
+                pins=pins or NoPins(),
+            )
         ) as workbench,
     ):
         yield workbench.gate
@@ -155,7 +157,7 @@ async def test_a_server_that_has_said_that_its_tools_are_others_is_asked_before_
 async def test_an_answer_of_a_hundred_megabytes_is_given_up_early() -> None:
     """However much comes, what we hold of it at once is bounded."""
     before = getrusage(RUSAGE_SELF).ru_maxrss
-    async with asyncio.timeout(30), open_mcp_server("fake", fake_mcp_server(), environment={}) as tools:
+    async with asyncio.timeout(60), open_mcp_server("fake", fake_mcp_server(), environment={}) as tools:
         result = await tools.call(cleared_read("fake.big", {"bytes": 100 * 1024 * 1024}))
         assert "over 10485760 bytes" in result.content
         assert (await tools.call(cleared_read("fake.echo", {"text": "on"}))).content == "on"

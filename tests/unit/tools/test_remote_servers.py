@@ -8,7 +8,7 @@ import pytest
 from midwatch.config.mcp import McpServer, RemoteTransport
 from midwatch.config.safety import Safety
 from midwatch.tools.environment import child_environment
-from midwatch.tools.workbench import open_workbench
+from midwatch.tools.workbench import Fittings, open_workbench
 from tests.fakes.call_journal import FakeCallJournal
 from tests.fakes.mcp_process import fake_mcp_server
 
@@ -22,7 +22,9 @@ async def test_it_is_named_as_unavailable_and_the_others_work(kind: Literal["htt
     servers = {"far": remote(kind), "deck": fake_mcp_server()}
     async with (
         asyncio.timeout(60),
-        open_workbench(servers=servers, safety=Safety(), journal=FakeCallJournal(), environment={}) as workbench,
+        open_workbench(
+            Fittings(servers=servers, safety=Safety(), journal=FakeCallJournal(), environment={})
+        ) as workbench,
     ):
         tools = await workbench.gate.list_tools()
     assert workbench.unavailable == {"far": "tool server far: it cannot be reached: Connection refused"}

@@ -19,7 +19,7 @@ from midwatch.domain.errors import LeaseLost
 from midwatch.domain.tools import ToolCall
 from midwatch.kit.ids import new_id
 from midwatch.tools.gate import Gate
-from midwatch.tools.workbench import Opening, Scopes, Workbench, open_server_scope, open_workbench
+from midwatch.tools.workbench import Fittings, Opening, Scopes, Workbench, open_server_scope, open_workbench
 from tests.fakes.call_journal import FakeCallJournal
 from tests.fakes.mcp_process import FAKE_SERVER, fake_mcp_server, running_fakes
 from tests.fakes.mcp_remote import read_requests, serve_remotely
@@ -75,7 +75,14 @@ async def bench(scopes: Scopes | None = None, **servers: McpServer) -> AsyncGene
     async with (
         asyncio.timeout(60),
         open_workbench(
-            servers=servers, safety=Safety(), journal=FakeCallJournal(), environment={}, scopes=scopes, execution_id="e"
+            Fittings(
+                servers=servers,
+                safety=Safety(),
+                journal=FakeCallJournal(),
+                environment={},
+                scopes=scopes or Scopes(),
+                execution_id="e",
+            )
         ) as workbench,
     ):
         yield workbench

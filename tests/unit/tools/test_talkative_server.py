@@ -17,7 +17,7 @@ from midwatch.kit.json import encode_text
 from midwatch.safety.pins import take_fingerprint
 from midwatch.tools.gate import Gate
 from midwatch.tools.inflight import CallsInFlight
-from midwatch.tools.workbench import open_workbench
+from midwatch.tools.workbench import Fittings, open_workbench
 from tests.fakes.call_journal import FakeCallJournal
 from tests.fakes.mcp_process import fake_mcp_server
 from tests.fakes.talkative_server import ODD_NAMES
@@ -62,12 +62,14 @@ async def opened(
     async with (
         asyncio.timeout(60),
         open_workbench(
-            servers={"deck": server},
-            safety=Safety(control_level=ControlLevel.AUTONOMOUS),
-            journal=journal,
-            environment={"PATH": os.environ["PATH"]},
-            pins=FirstSeen(),
-            calls=calls,
+            Fittings(
+                servers={"deck": server},
+                safety=Safety(control_level=ControlLevel.AUTONOMOUS),
+                journal=journal,
+                environment={"PATH": os.environ["PATH"]},
+                pins=FirstSeen(),
+                calls=calls or CallsInFlight(),
+            )
         ) as workbench,
     ):
         yield workbench.gate

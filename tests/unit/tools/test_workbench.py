@@ -14,7 +14,7 @@ from midwatch.domain.errors import LeaseLost
 from midwatch.domain.safety import ControlLevel, SafetyMode
 from midwatch.domain.tools import ToolCall
 from midwatch.kit.ids import new_id
-from midwatch.tools.workbench import open_workbench
+from midwatch.tools.workbench import Fittings, open_workbench
 from tests.fakes.call_journal import FakeCallJournal
 from tests.fakes.mcp_process import fake_mcp_server, read_effects, running_fakes
 from tests.safety.requirements import requirement
@@ -48,7 +48,7 @@ async def test_a_read_passes_gate_journal_and_mask(journal: FakeCallJournal) -> 
     async with (
         asyncio.timeout(60),
         open_workbench(
-            servers={"deck": deck()}, safety=READ_ONLY, journal=journal, environment=ENVIRONMENT
+            Fittings(servers={"deck": deck()}, safety=READ_ONLY, journal=journal, environment=ENVIRONMENT)
         ) as workbench,
     ):
         result = await settle(workbench.gate, call("deck.secret"))
@@ -67,10 +67,12 @@ async def test_a_write_has_no_effect_until_it_is_allowed(journal: FakeCallJourna
         async with (
             asyncio.timeout(60),
             open_workbench(
-                servers={"deck": deck("--effects", str(effects))},
-                safety=safety,
-                journal=journal,
-                environment=ENVIRONMENT,
+                Fittings(
+                    servers={"deck": deck("--effects", str(effects))},
+                    safety=safety,
+                    journal=journal,
+                    environment=ENVIRONMENT,
+                )
             ) as workbench,
         ):
             codes.append((await settle(workbench.gate, call("deck.restart", {"name": "web"}))).error)
@@ -92,7 +94,9 @@ async def test_a_servers_own_level_can_only_be_stricter(journal: FakeCallJournal
     }
     async with (
         asyncio.timeout(60),
-        open_workbench(servers=servers, safety=AUTONOMOUS, journal=journal, environment=ENVIRONMENT) as workbench,
+        open_workbench(
+            Fittings(servers=servers, safety=AUTONOMOUS, journal=journal, environment=ENVIRONMENT)
+        ) as workbench,
     ):
         strict = await settle(workbench.gate, call("strict.restart", {"name": "web"}))
         plain = await settle(workbench.gate, call("plain.restart", {"name": "web"}))
@@ -100,10 +104,12 @@ async def test_a_servers_own_level_can_only_be_stricter(journal: FakeCallJournal
     async with (
         asyncio.timeout(60),
         open_workbench(
-            servers={"lax": deck(control_level=ControlLevel.AUTONOMOUS)},
-            safety=READ_ONLY,
-            journal=journal,
-            environment=ENVIRONMENT,
+            Fittings(
+                servers={"lax": deck(control_level=ControlLevel.AUTONOMOUS)},
+                safety=READ_ONLY,
+                journal=journal,
+                environment=ENVIRONMENT,
+            )
         ) as workbench,
     ):
         lax = await settle(workbench.gate, call("lax.restart", {"name": "web"}))
@@ -117,11 +123,13 @@ async def test_observe_and_its_limit_reach_the_gate(journal: FakeCallJournal) ->
         async with (
             asyncio.timeout(60),
             open_workbench(
-                servers=servers,
-                safety=Safety(mode=SafetyMode.OBSERVE),
-                journal=journal,
-                environment=ENVIRONMENT,
-                refuse_proven_writes=unasked,
+                Fittings(
+                    servers=servers,
+                    safety=Safety(mode=SafetyMode.OBSERVE),
+                    journal=journal,
+                    environment=ENVIRONMENT,
+                    refuse_proven_writes=unasked,
+                )
             ) as workbench,
         ):
             assert (await settle(workbench.gate, call("deck.restart", {"name": "web"}))).error == code
@@ -135,7 +143,9 @@ async def test_a_trusted_servers_annotations_allow_its_reads(journal: FakeCallJo
     }
     async with (
         asyncio.timeout(60),
-        open_workbench(servers=servers, safety=READ_ONLY, journal=journal, environment=ENVIRONMENT) as workbench,
+        open_workbench(
+            Fittings(servers=servers, safety=READ_ONLY, journal=journal, environment=ENVIRONMENT)
+        ) as workbench,
     ):
         trusted = await settle(workbench.gate, call("trusted.echo", {"text": "x"}))
         plain = await settle(workbench.gate, call("plain.echo", {"text": "x"}))
@@ -147,7 +157,9 @@ async def test_masking_follows_each_servers_own_settings(journal: FakeCallJourna
     servers = {"open": deck(data_masking=DataMasking(enabled=False)), "plain": deck()}
     async with (
         asyncio.timeout(60),
-        open_workbench(servers=servers, safety=READ_ONLY, journal=journal, environment=ENVIRONMENT) as workbench,
+        open_workbench(
+            Fittings(servers=servers, safety=READ_ONLY, journal=journal, environment=ENVIRONMENT)
+        ) as workbench,
     ):
         contents = [
             (await settle(workbench.gate, call(f"{server}.echo", {"text": "password=hunter22"}))).content
@@ -161,7 +173,7 @@ async def test_a_server_that_does_not_come_up_is_named_and_the_others_work(journ
     async with (
         asyncio.timeout(60),
         open_workbench(
-            servers=servers, safety=READ_ONLY, journal=journal, environment=ENVIRONMENT, init_timeout=1.0
+            Fittings(servers=servers, safety=READ_ONLY, journal=journal, environment=ENVIRONMENT, init_timeout=1.0)
         ) as workbench,
     ):
         assert set(workbench.unavailable) == {"gone", "mute"}
@@ -175,7 +187,9 @@ async def test_a_call_that_takes_too_long_is_a_failure_the_model_reads(journal: 
     async with (
         asyncio.timeout(60),
         open_workbench(
-            servers={"deck": deck()}, safety=READ_ONLY, journal=journal, environment=ENVIRONMENT, call_timeout=0.1
+            Fittings(
+                servers={"deck": deck()}, safety=READ_ONLY, journal=journal, environment=ENVIRONMENT, call_timeout=0.1
+            )
         ) as workbench,
     ):
         result = await settle(workbench.gate, call("deck.slow_read", {"seconds": 60}))
@@ -188,11 +202,13 @@ async def test_children_get_only_what_they_may_inherit(journal: FakeCallJournal)
     async with (
         asyncio.timeout(60),
         open_workbench(
-            servers={"deck": server},
-            safety=READ_ONLY,
-            journal=journal,
-            environment=ENVIRONMENT,
-            secret_names=("MODEL_KEY",),
+            Fittings(
+                servers={"deck": server},
+                safety=READ_ONLY,
+                journal=journal,
+                environment=ENVIRONMENT,
+                secret_names=("MODEL_KEY",),
+            )
         ) as workbench,
     ):
         seen = json.loads((await settle(workbench.gate, call("deck.environ"))).content)
@@ -205,7 +221,7 @@ async def test_an_error_inside_leaves_as_itself_and_every_server_is_closed(journ
 
     async def lose_lease() -> None:
         async with open_workbench(
-            servers={"one": deck(), "two": deck()}, safety=READ_ONLY, journal=journal, environment=ENVIRONMENT
+            Fittings(servers={"one": deck(), "two": deck()}, safety=READ_ONLY, journal=journal, environment=ENVIRONMENT)
         ):
             assert len(running_fakes()) == before + 2
             raise LeaseLost
@@ -221,7 +237,9 @@ async def test_servers_are_started_side_by_side_and_a_cancelled_opening_leaves_n
     servers = {name: deck("--silent") for name in ("one", "two", "three")}
 
     async def open_all() -> None:
-        async with open_workbench(servers=servers, safety=READ_ONLY, journal=journal, environment=ENVIRONMENT):
+        async with open_workbench(
+            Fittings(servers=servers, safety=READ_ONLY, journal=journal, environment=ENVIRONMENT)
+        ):
             pytest.fail("silent servers cannot be opened")
 
     async with asyncio.timeout(60), asyncio.TaskGroup() as group:
@@ -239,7 +257,7 @@ async def test_a_cancelled_execution_closes_every_server(journal: FakeCallJourna
 
     async def hold() -> None:
         async with open_workbench(
-            servers={"one": deck(), "two": deck()}, safety=READ_ONLY, journal=journal, environment=ENVIRONMENT
+            Fittings(servers={"one": deck(), "two": deck()}, safety=READ_ONLY, journal=journal, environment=ENVIRONMENT)
         ):
             opened.set()
             await asyncio.Event().wait()
@@ -253,6 +271,6 @@ async def test_a_cancelled_execution_closes_every_server(journal: FakeCallJourna
 
 
 async def test_no_servers_make_an_empty_workbench(journal: FakeCallJournal) -> None:
-    async with open_workbench(servers={}, safety=READ_ONLY, journal=journal, environment={}) as workbench:
+    async with open_workbench(Fittings(servers={}, safety=READ_ONLY, journal=journal, environment={})) as workbench:
         assert list(await workbench.gate.list_tools()) == []
         assert (await settle(workbench.gate, call("deck.echo"))).error == "TOOL_NOT_FOUND"
