@@ -88,12 +88,12 @@ async def test_two_hundred_slots_of_one_replica_run_two_hundred_sessions_at_once
             all_asked.set()
         await all_asked.wait()
 
-    write_queue(config_folder, worker_count=SESSIONS, max_concurrent_sessions=SESSIONS, heartbeat_interval="10s")
+    write_queue(config_folder, worker_count=SESSIONS, max_concurrent_sessions=SESSIONS, heartbeat_interval="60s")
     async with serve(by_turn([FOUND]), before_turn=hold) as model:
         point_to(config_folder, model.base_url)
         async with open_edge(config_folder, dsn) as edge, running(edge):
             sessions = [await edge.submit() for _ in range(SESSIONS)]
-            async with asyncio.timeout(120):
+            async with asyncio.timeout(240):
                 await all_asked.wait()
             queue = (await edge.http.get("/api/v1/system/queue")).json()
             assert (queue["running"], queue["depth"], queue["left_behind"]) == (SESSIONS, 0, 0)

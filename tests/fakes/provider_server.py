@@ -152,6 +152,9 @@ class ProviderServer:
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, connection: int
     ) -> bool:
         path, headers = _read_head(await reader.readuntil(b"\r\n\r\n"))
+        if not path.startswith("/"):
+            # A stranger, such as a gRPC client whose own server had this port before.
+            return False
         data = await reader.readexactly(int(headers.get("content-length", "0")))
         if not path.partition("?")[0].endswith(self.dialect.path):
             return await _write_status(writer, Status(status=404, body=b'{"detail":"Not Found"}'))
