@@ -23,7 +23,7 @@ from trial import Bench, Outcome, Tests, attempt_anew, place_of
 FOLDER = "tests/safety"
 ENGINE = "midwatch.safety.shell"
 TOLD = Path(__file__).with_suffix("").with_name("mutants.toml")
-OTHERS = ("machine", "rules", "context", "routing", "approvals", "targets")
+OTHERS = ("machine", "rules", "context", "routing", "approvals", "targets", "selections")
 LIMIT = 120.0
 SLOW = 0.1
 COSTLY_EVERY = 6

@@ -79,7 +79,7 @@ class World:
     def effects(self) -> list[dict[str, Any]]:
         return read_effects(self.effects_file)
 
-    async def submit(self) -> UUID:
+    async def submit(self, *, selected: Sequence[str] = ()) -> UUID:
         session_id = new_id()
         (chain,) = self.config.chains.values()
         new = NewSession(
@@ -89,6 +89,7 @@ class World:
             chain_id="chain",
             chain=chain.model_dump(mode="json"),
             author=None,
+            selected_resources=selected,
         )
         async with self.store.connect() as tx:
             await insert_session(tx, new)

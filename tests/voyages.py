@@ -120,8 +120,16 @@ async def open_voyage(
         yield Voyage(model=model, fleet=fleet)
 
 
-async def submit(replica: Replica, alert_type: str, *, data: str = "The bilge pump runs hot.", **fields: Any) -> str:
-    answer = await replica.http.post("/api/v1/alerts", json={"alert_type": alert_type, "data": data, **fields})
+async def submit(
+    replica: Replica,
+    alert_type: str,
+    *,
+    data: str = "The bilge pump runs hot.",
+    headers: Mapping[str, str] | None = None,
+    **fields: Any,
+) -> str:
+    body = {"alert_type": alert_type, "data": data, **fields}
+    answer = await replica.http.post("/api/v1/alerts", json=body, headers=headers)
     assert answer.status_code == 202, answer.text
     return answer.json()["session_id"]
 

@@ -51,7 +51,20 @@ def _settle_alert(case: AnyCase) -> None:
     for name in ("mcp", "mcp_selection"):
         if body.get(name) is not None:
             body[name] = _settle_selection(body[name])
-    case.body = body
+    case.body = _settle_resources(body)
+
+
+def _settle_question(case: AnyCase) -> None:
+    if isinstance(case.body, dict):
+        case.body = _settle_resources(cast("dict[str, Any]", case.body))
+
+
+def _settle_resources(body: dict[str, Any]) -> dict[str, Any]:
+    """Not everything between colons can be part of an id, and no schema says so."""
+    if not body.get("selected_resources"):
+        return body
+    drawn = enumerate(body["selected_resources"])
+    return {**body, "selected_resources": [f"vm:host-{len(text)}:{index}" for index, text in drawn]}
 
 
 def _settle_selection(selection: dict[str, Any]) -> dict[str, Any]:
@@ -68,6 +81,7 @@ _SETTLED: dict[str, Callable[[AnyCase], None]] = {
     "GET /api/v1/sessions": _settle_list,
     "GET /api/v1/system/default-tools": _settle_type,
     "POST /api/v1/alerts": _settle_alert,
+    "POST /api/v1/sessions/{session_id}/chat/messages": _settle_question,
 }
 
 

@@ -68,7 +68,7 @@ async def test_questions_are_listed_with_who_asked_and_how_they_stand(edge: Edge
     (message,) = listed["messages"]
     assert message.keys() == {
         *("message_id", "stage_id", "status", "content", "author", "created_at", "error_message"),
-        *("attempts", "resumed_at", "queue", "lease"),
+        *("attempts", "resumed_at", "queue", "lease", "selected_resources"),
     }
     assert (message["message_id"], message["stage_id"]) == (accepted["message_id"], accepted["stage_id"])
     assert (message["author"], message["content"], message["status"]) == ("ada", "Why was it hot?", "pending")

@@ -43,7 +43,7 @@ async def test_a_request_is_the_same_however_it_is_spelt(edge: Edge) -> None:
         "mcp_selection": {"servers": [{"name": "deck"}], "native_tools": {}},
         "alert_type": "deck",
     }
-    again = await send(edge, "spelt", {**other, **ALERT, "slack_message_fingerprint": None})
+    again = await send(edge, "spelt", {**other, **ALERT, "slack_message_fingerprint": None, "selected_resources": []})
     assert again.json()["session_id"] == first.json()["session_id"]
 
 

@@ -21,7 +21,14 @@ SESSION_KEYS = {
     *("queue", "lease"),
     *("unverified_targets", "total_stages", "completed_stages", "failed_stages", "input_tokens", "output_tokens"),
     *("total_tokens", "llm_interaction_count", "mcp_interaction_count", "stages", "runbook_url", "chat_enabled"),
-    *("slack_message_fingerprint", "mcp_selection", "chat_id", "chat_message_count", "has_parallel_stages"),
+    *(
+        "slack_message_fingerprint",
+        "mcp_selection",
+        "selected_resources",
+        "chat_id",
+        "chat_message_count",
+        "has_parallel_stages",
+    ),
     *("cost_estimation_enabled", "estimated_cost_usd", "cost_completeness", "unpriced_interaction_count"),
 }
 STAGE_KEYS = {

@@ -1,7 +1,7 @@
 """Questions in the store: claimed once, resumed after any commit, ended once, and never in each other's way."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -59,7 +59,12 @@ async def add_ended(store: Store, status: SessionStatus = SessionStatus.COMPLETE
 
 
 async def ask(
-    store: Store, session_id: UUID, content: str = QUESTION, *, is_authenticated: bool = False
+    store: Store,
+    session_id: UUID,
+    content: str = QUESTION,
+    *,
+    is_authenticated: bool = False,
+    selected: Sequence[str] = (),
 ) -> UUID | None:
     """The stage of the question, if it was taken."""
     question = NewQuestion(
@@ -72,6 +77,7 @@ async def ask(
         content=content,
         author="ada",
         is_authenticated=is_authenticated,
+        selected_resources=selected,
     )
     async with store.begin() as tx:
         return question.stage_id if await insert_question(tx, question) else None

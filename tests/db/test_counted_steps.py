@@ -11,7 +11,6 @@ from midwatch.domain.tools import Clearance, ClearedCall, Refusal, ToolCall, Too
 from midwatch.kit.ids import new_id
 from midwatch.llm.scripted import ScriptedCall, ScriptedTurn
 from midwatch.safety.claims.inspection import inspect
-from midwatch.safety.context import Source
 from midwatch.safety.machine import Machine, Outcome, Ticket
 from midwatch.safety.resources import Resource
 from midwatch.safety.session import SessionSafety
@@ -170,7 +169,7 @@ def refuse_astray() -> Refusal:
     safety = SessionSafety()
     homepage = Resource(kind="lxc", host="delly", uid="141", name="homepage")
     safety.context.add([homepage])
-    safety.context.mean(homepage, source=Source.GET)
+    safety.context.mean(homepage)
     refusal = safety.refuse([Target(id="node:delly")], kind=ToolKind.WRITE, action="restart")
     assert refusal is not None
     return refusal

@@ -343,6 +343,43 @@ async def test_it_works_beside_a_server_with_the_same_home(
         assert await server.exit_status() == 0
 
 
+async def test_what_is_selected_is_sent_with_the_secret_here_and_at_a_server(
+    dsn: str, config: Path, alert: Path, home: Path, tmp_path: Path
+) -> None:
+    select = ("investigate", alert, "--json", "--select", "lxc:delly:141", "--select", "node:delly")
+    async with open_fleet(tmp_path, config_dir=config, environ={"DATABASE_URL": dsn}) as fleet:
+        [replica] = await fleet.start("server")
+        there = ("--server", str(replica.http.base_url))
+        refused = await asyncio.to_thread(run_program, *select, *there, home=home)
+        assert_refused(refused, "--token-file")
+        token_file = ("--token-file", fleet.home / "approver.token")
+        asked = await asyncio.to_thread(run_program, *select, *there, *token_file, home=home)
+        alone = await asyncio.to_thread(run_program, *select, "--config-dir", config, home=home, DATABASE_URL=dsn)
+        for result in (asked, alone):
+            assert (result.returncode, result.stderr) == (0, "")
+            session_id = json.decode(result.stdout.splitlines()[-1])["session_id"]
+            session = await replica.show(UUID(session_id))
+            assert session["selected_resources"] == ["lxc:delly:141", "node:delly"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("-", "--select", "homepage"), "entry 1 is no id: expected {kind}:{host}:{uid} or {kind}:{uid}"),
+        (("--follow", UNKNOWN, "--select", "vm:9"), "leave out --select or --follow"),
+        (("-", "--token-file", "x"), "leave out --token-file"),
+        (("-", "--token-file", "x", "--select", "vm:9"), "leave out --token-file"),
+        (("-", "--token-file", "x", "--server", "http://127.0.0.1:1"), "leave out --token-file"),
+    ],
+)
+def test_a_selection_that_cannot_be_sent_is_refused_before_anything_begins(
+    arguments: tuple[str, ...], words: str, dsn: str, home: Path
+) -> None:
+    result = run_program("investigate", *arguments, home=home, stdin="Fog.", DATABASE_URL=dsn)
+    assert result.returncode == 2
+    assert words in " ".join(result.stderr.split())
+
+
 @asynccontextmanager
 async def serving_again(replica: Replica, config: Path, environ: dict[str, str]) -> AsyncGenerator[None]:
     """Another process under the same address."""

@@ -50,10 +50,10 @@ LOOKED = ("shell", "read", "finished", None)
 RESTARTED = ("restart", "write", "finished", None)
 
 
-def describe_deck(folder: Path) -> Json:
+def describe_deck(folder: Path, found: Json = FOUND) -> Json:
     """A list of everything, a look at one thing, commands and restarts; `on` says where."""
     inventory = folder / "inventory.json"
-    inventory.write_text(json.encode_text(FOUND), encoding="utf-8")
+    inventory.write_text(json.encode_text(found), encoding="utf-8")
     options = ("--effects", str(folder / "effects"), "--log-reads", "--shell", "--inventory", str(inventory))
     return {
         "transport": fake_mcp_server(*options).transport.model_dump(mode="json"),

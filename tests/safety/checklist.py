@@ -27,7 +27,9 @@ CHECKLIST: Mapping[str, Line] = {
     "checklist:never:reset-halves": _proven("context:reset-together", "context:debts-survive"),
     "checklist:never:trust-claims": _proven("claims:on-record", "claims:only-success"),
     "checklist:never:read-as-write": _proven("kind:operator-first", "machine:reads-unlimited"),
-    "checklist:never:host-for-guest": _proven("routing:host-refused", "routing:mention-arms"),
+    "checklist:never:host-for-guest": _proven(
+        "routing:host-refused", "routing:mention-arms", "routing:selection-arms", "routing:get-arms"
+    ),
     "checklist:never:plead": _proven("envelope:promised-details", "envelope:known-codes"),
     "checklist:never:silent-block": _proven("telemetry:refusal-counted-once"),
     "checklist:tools:envelope": _proven("envelope:known-codes", "envelope:unknown-is-failed"),

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from midwatch.domain.tools import ToolKind
-from midwatch.safety.context import Ambiguous, ResolvedContext, Source
+from midwatch.safety.context import Ambiguous, ResolvedContext
 from midwatch.safety.resources import Parts, Resource, as_part, build_id, find_flaw, fold_name, split_id
 from tests.fakes.stepped_clock import SteppedClock
 from tests.safety.requirements import requirement
@@ -177,7 +177,7 @@ def test_of_more_than_the_cache_holds_the_least_recently_used_goes() -> None:
 def test_what_is_got_one_by_one_does_not_fill_the_cache_either() -> None:
     context = ResolvedContext(clock=SteppedClock(), most=3)
     for number in range(5):
-        context.mean(guest(number), source=Source.GET)
+        context.mean(guest(number))
     assert (len(context), len(context.meant)) == (3, 5)
 
 
@@ -258,7 +258,7 @@ def test_a_stated_action_is_allowed() -> None:
 def test_who_finds_a_thing_again_and_says_less_of_it_takes_nothing_back() -> None:
     full = Resource(kind="vm", uid="9", name="web", aliases=("www",), parent="node:delly", actions=frozenset({"logs"}))
     context = holding(full)
-    context.mean(Resource(kind="vm", uid="9"), source=Source.GET)
+    context.mean(Resource(kind="vm", uid="9"))
     assert context.find("www") == full
     assert context.meant["vm:9"].resource == full
     refusal = context.refuse_unresolved("vm:9", kind=ToolKind.WRITE, action="exec")
@@ -279,27 +279,100 @@ def test_finding_and_looking_up_means_nothing() -> None:
 
 
 @requirement("context:meant-by-person-or-get")
-@pytest.mark.parametrize(("source", "by_person"), [(Source.GET, None), (Source.SELECTION, 1), (Source.MENTION, 1)])
-def test_getting_and_selecting_one_thing_means_it(source: Source, by_person: int | None) -> None:
+def test_getting_one_thing_finds_and_means_it() -> None:
     context = ResolvedContext()
-    context.mean(HOMEPAGE, source=source)
+    context.mean(HOMEPAGE)
     assert context.has(HOMEPAGE.id)
-    assert context.meant[HOMEPAGE.id].by_person == by_person
+    assert context.meant[HOMEPAGE.id].by_person is None
 
 
 @requirement("context:meant-by-person-or-get")
 def test_a_person_stays_the_one_who_meant_it_when_a_model_gets_it_later() -> None:
     context = ResolvedContext()
-    context.mean(HOMEPAGE, source=Source.SELECTION)
-    context.mean(HOMEPAGE, source=Source.GET)
+    context.select([HOMEPAGE.id])
+    context.mean(HOMEPAGE)
     assert (context.meant[HOMEPAGE.id].order, context.meant[HOMEPAGE.id].by_person) == (2, 1)
+
+
+@requirement("context:meant-by-person-or-get")
+def test_finding_again_what_was_named_long_ago_does_not_make_a_persons_last_word_older() -> None:
+    context = holding(DELLY)
+    context.mention(["delly"])
+    context.select([DELLY.id])
+    context.add([DELLY])
+    assert (context.meant[DELLY.id].order, context.meant[DELLY.id].by_person) == (2, 2)
+
+
+@requirement("context:selected-exactly")
+def test_all_that_is_selected_together_is_meant_at_once_and_nothing_of_it_is_found() -> None:
+    context = holding(DELLY)
+    context.select([HOMEPAGE.id, DELLY.id])
+    assert {resource_id: (meant.order, meant.by_person) for resource_id, meant in context.meant.items()} == {
+        HOMEPAGE.id: (1, 1),
+        DELLY.id: (1, 1),
+    }
+    assert context.meant[DELLY.id].resource == DELLY
+    assert context.meant[HOMEPAGE.id].resource == Resource(kind="lxc", host="delly", uid="141")
+    assert [meant.resource.id for meant in context.awaited] == [HOMEPAGE.id]
+    assert (context.ids, context.find(HOMEPAGE.id)) == ({DELLY.id}, None)
+    refusal = context.refuse_unresolved(HOMEPAGE.id, kind=ToolKind.WRITE, action="restart")
+    assert refusal is not None
+    assert refusal.code == "STRICT_RESOLUTION"
+
+
+@requirement("context:selected-exactly")
+def test_a_selection_is_not_enough_for_a_reading_command() -> None:
+    context = ResolvedContext()
+    context.select([HOMEPAGE.id])
+    refusal = context.refuse_unresolved(HOMEPAGE.id, kind=ToolKind.READ, action="exec", runs_command=True)
+    assert refusal is not None
+    assert refusal.code == "STRICT_RESOLUTION"
+
+
+@requirement("context:selected-exactly")
+@pytest.mark.parametrize("finds", ["a list", "a get"])
+def test_what_was_selected_before_it_was_found_waits_for_itself_and_no_other(finds: str) -> None:
+    context = ResolvedContext()
+    context.select([HOMEPAGE.id])
+    context.add(
+        [
+            Resource(kind="lxc", host="minipc", uid="141", name="homepage-docker"),
+            Resource(kind="vm", uid="9", name=HOMEPAGE.id),
+            Resource(kind="LXC", host="delly", uid="141"),
+        ]
+    )
+    assert (set(context.meant), len(context.awaited)) == ({HOMEPAGE.id}, 1)
+    if finds == "a list":
+        context.add([HOMEPAGE])
+    else:
+        context.mean(HOMEPAGE)
+    assert (context.meant[HOMEPAGE.id].resource, context.awaited) == (HOMEPAGE, ())
+
+
+@requirement("context:selected-exactly")
+def test_what_was_selected_is_meant_when_the_cache_has_let_go_of_it() -> None:
+    clock = SteppedClock()
+    context = holding(HOMEPAGE, clock=clock)
+    context.select([HOMEPAGE.id])
+    clock.step(600 * MINUTE)
+    assert (context.ids, context.meant[HOMEPAGE.id].resource, context.awaited) == (frozenset(), HOMEPAGE, ())
+    context.select([HOMEPAGE.id])
+    assert [meant.resource for meant in context.awaited] == [HOMEPAGE], "more is known of it than its id says"
+
+
+@requirement("context:selected-exactly")
+def test_what_one_message_names_and_brings_is_meant_at_once() -> None:
+    context = holding(DELLY)
+    context.select([HOMEPAGE.id])
+    context.hear(["delly"], selected=[HOMEPAGE.id])
+    assert {meant.by_person for meant in context.meant.values()} == {2}
 
 
 @requirement("context:meant-by-person-or-get")
 def test_what_was_meant_holds_for_the_session_even_when_the_cache_lets_go() -> None:
     clock = SteppedClock()
     context = ResolvedContext(clock=clock)
-    context.mean(HOMEPAGE, source=Source.GET)
+    context.mean(HOMEPAGE)
     clock.step(600 * MINUTE)
     assert context.ids == frozenset()
     assert set(context.meant) == {HOMEPAGE.id}
@@ -331,7 +404,7 @@ def test_a_mention_of_the_unknown_waits_for_it() -> None:
 @requirement("context:meant-by-person-or-get")
 def test_what_is_found_anew_keeps_being_meant_under_its_new_name() -> None:
     context = ResolvedContext()
-    context.mean(HOMEPAGE, source=Source.GET)
+    context.mean(HOMEPAGE)
     renamed = Resource(kind="lxc", host="delly", uid="141", name="start-page")
     context.add([renamed])
     assert context.meant[HOMEPAGE.id].resource == renamed
@@ -340,11 +413,12 @@ def test_what_is_found_anew_keeps_being_meant_under_its_new_name() -> None:
 @requirement("context:reset-together")
 def test_a_reset_forgets_what_was_meant_with_what_was_found() -> None:
     context = holding(HOMEPAGE, DELLY)
-    context.mean(HOMEPAGE, source=Source.GET)
-    context.mean(DELLY, source=Source.SELECTION)
+    context.mean(HOMEPAGE)
+    context.select([DELLY.id, "vm:never:found"])
     context.mention(["nobody"])
     context.reset(keep=[DELLY.id, "vm:never:seen"])
     assert (context.ids, set(context.meant), context.mentions) == ({DELLY.id}, {DELLY.id}, ())
+    assert context.awaited == ()
     assert context.find("homepage") is None
 
 
@@ -386,3 +460,19 @@ def test_whatever_comes_and_goes_every_name_leads_to_all_that_bear_it(history: l
                     assert {found} == bearers
                 case None:
                     assert bearers == set()
+
+
+@requirement("context:selected-exactly")
+@given(st.lists(RESOURCES, max_size=8), st.lists(RESOURCES.map(lambda each: each.id), max_size=4), st.integers(0, 8))
+def test_whatever_is_found_before_and_after_a_selection_means_its_ids_alone(
+    found: list[Resource], selected: list[str], before: int
+) -> None:
+    context = ResolvedContext(clock=SteppedClock())
+    context.add(found[:before])
+    context.select(selected)
+    context.add(found[before:])
+    known = {resource.id for resource in found}
+    assert context.ids == known
+    assert set(context.meant) == set(selected)
+    assert {meant.by_person for meant in context.meant.values()} <= {1}
+    assert {meant.resource.id for meant in context.awaited} == set(selected) - known

@@ -3,7 +3,7 @@
 import pytest
 
 from midwatch.domain.tools import Refusal, ToolKind
-from midwatch.safety.context import ResolvedContext, Source
+from midwatch.safety.context import ResolvedContext
 from midwatch.safety.resources import Resource
 from midwatch.safety.routing import refuse_host
 from tests.fakes.stepped_clock import SteppedClock
@@ -21,7 +21,7 @@ INNER = Resource(kind="docker_container", host="homepage-docker", uid="f00", nam
 def meaning(*resources: Resource, clock: SteppedClock | None = None) -> ResolvedContext:
     context = ResolvedContext(clock=clock or SteppedClock())
     for resource in resources:
-        context.mean(resource, source=Source.GET)
+        context.mean(resource)
     return context
 
 
@@ -139,12 +139,84 @@ def test_what_is_mentioned_and_not_found_yet_closes_every_host_to_changes() -> N
     assert refuse("node:delly", context) is not None
 
 
+@requirement("routing:selection-arms", "routing:says-where")
+@pytest.mark.parametrize("kind", [ToolKind.WRITE, ToolKind.READ])
+def test_a_selected_thing_that_nobody_has_found_closes_the_host_in_its_id(kind: ToolKind) -> None:
+    context = ResolvedContext()
+    context.select(["docker_container:server1:abc123"])
+    refusal = refuse_host("docker_host:server1", context, kind=kind, enters=True)
+    assert refusal is not None
+    assert refusal.details == {
+        "target_host": "server1",
+        "target_kind": "host",
+        "more_specific_resources": ["abc123"],
+        "more_specific_resource_ids": ["docker_container:server1:abc123"],
+        "target_resource_id": "docker_container:server1:abc123",
+        "recovery_hint": "Make the call on docker_container:server1:abc123 (abc123) instead of server1.",
+        "auto_recoverable": True,
+    }
+    assert refuse("docker_container:server1:abc123", context) is None
+
+
+@requirement("routing:selection-arms")
+def test_what_is_selected_and_not_found_yet_closes_every_host_that_can_run_it_to_changes() -> None:
+    context = ResolvedContext()
+    context.select(["lxc:141"])
+    refusal = refuse("node:delly", context)
+    assert refusal is not None
+    assert refusal.details["more_specific_resources"] == ["lxc:141"]
+    assert refusal.details["more_specific_resource_ids"] == []
+    assert refusal.details["target_resource_id"] is None
+    assert refusal.hint.startswith("Find lxc:141")
+    assert refuse_host("node:delly", context, kind=ToolKind.READ, enters=True) is None
+    assert refuse("lxc:delly:999", context) is None, "no guest runs in a guest"
+    assert refuse("delly", context) is None, "a bare name may be no host at all"
+    context.add([Resource(kind="lxc", host="minipc", uid="141")])
+    assert refuse("node:delly", context) is not None, "another thing of that name was found"
+    context.add([Resource(kind="lxc", uid="141", parent="node:tiny")])
+    assert refuse("node:delly", context) is None
+    assert refuse("node:tiny", context) is not None
+
+
+@requirement("routing:selection-arms")
+@pytest.mark.parametrize("selected", ["node:delly", "storage:delly:zfs", "resource:delly:web"])
+def test_what_can_run_on_no_host_closes_none(selected: str) -> None:
+    context = ResolvedContext()
+    context.select([selected])
+    assert refuse("node:minipc", context) is None
+    assert refuse("node:delly", context) is None
+
+
+@requirement("routing:selection-arms", "context:selected-exactly")
+def test_a_selected_thing_is_not_its_namesake_on_another_host() -> None:
+    here = Resource(kind="container", host="a", uid="web")
+    there = Resource(kind="container", host="b", uid="web")
+    context = ResolvedContext()
+    context.add([here, there])
+    context.select([here.id])
+    assert refuse("host:a", context) is not None
+    assert refuse("host:b", context) is None
+
+
+@requirement("routing:selection-arms", "routing:not-disarmed")
+def test_neither_finding_the_host_nor_waiting_lifts_a_selection() -> None:
+    clock = SteppedClock()
+    context = ResolvedContext(clock=clock)
+    context.add([DELLY, HOMEPAGE])
+    context.select([HOMEPAGE.id])
+    context.mean(DELLY)
+    clock.step(24 * 3600)
+    refusal = refuse("node:delly", context)
+    assert refusal is not None
+    assert refusal.details["more_specific_resources"] == ["homepage-docker"]
+
+
 @requirement("routing:not-disarmed")
 def test_neither_finding_nor_getting_the_host_opens_it() -> None:
     context = meaning(HOMEPAGE)
     context.add([DELLY, HOMEPAGE])
     assert refuse("delly", context) is not None
-    context.mean(DELLY, source=Source.GET)
+    context.mean(DELLY)
     assert refuse("delly.lan", context) is not None
     assert refuse("node:delly", context) is not None
 
@@ -169,7 +241,7 @@ def test_listing_all_that_runs_on_a_host_leaves_it_open() -> None:
 def test_getting_one_thing_closes_its_host() -> None:
     context = ResolvedContext()
     context.add([DELLY, HOMEPAGE])
-    context.mean(HOMEPAGE, source=Source.GET)
+    context.mean(HOMEPAGE)
     assert refuse("node:delly", context) is not None
 
 
@@ -182,15 +254,19 @@ def test_a_person_who_names_the_host_later_may_have_it(is_known: bool) -> None: 
     context.mention(["homepage-docker"])
     context.mention(["delly"])
     assert refuse("node:delly", context) is None
-    context.mean(HOMEPAGE, source=Source.GET)
+    context.mean(HOMEPAGE)
     assert refuse("node:delly", context) is not None
 
 
 @requirement("routing:person-turns-back")
 def test_a_person_who_selects_the_host_later_may_have_it() -> None:
     context = meaning(HOMEPAGE)
-    context.mean(DELLY, source=Source.SELECTION)
+    context.select([DELLY.id])
     assert refuse("node:delly", context) is None
+    context.add([DELLY])
+    assert refuse("delly", context) is None
+    context.select([HOMEPAGE.id])
+    assert refuse("node:delly", context) is not None
 
 
 @requirement("routing:person-turns-back")
@@ -212,6 +288,38 @@ def test_both_in_one_message_means_what_runs_on_the_host() -> None:
     unfound = ResolvedContext()
     unfound.mention(["delly", "homepage-docker"])
     assert refuse("node:delly", unfound) is not None
+
+
+@requirement("routing:person-turns-back", "routing:selection-arms")
+@pytest.mark.parametrize(
+    ("names", "selected"),
+    [(["delly"], [HOMEPAGE.id]), (["homepage-docker"], [DELLY.id]), ([], [DELLY.id, HOMEPAGE.id])],
+)
+def test_both_named_and_selected_in_one_message_means_what_runs_on_the_host(
+    names: list[str], selected: list[str]
+) -> None:
+    context = ResolvedContext()
+    context.add([DELLY, HOMEPAGE])
+    context.hear(names, selected=selected)
+    assert refuse("node:delly", context) is not None
+
+
+@requirement("routing:person-turns-back", "routing:selection-arms")
+def test_both_selected_at_once_means_what_is_still_to_be_found() -> None:
+    context = ResolvedContext()
+    context.add([DELLY])
+    context.select([DELLY.id, "lxc:141"])
+    assert refuse("node:delly", context) is not None
+
+
+@requirement("routing:person-turns-back")
+def test_a_person_who_later_selects_the_host_of_something_unfound_may_have_it() -> None:
+    context = ResolvedContext()
+    context.add([DELLY])
+    context.select(["lxc:141"])
+    context.select([DELLY.id])
+    assert refuse("node:delly", context) is None
+    assert refuse("node:minipc", context) is not None
 
 
 @requirement("routing:things-on-hosts")

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
+from midwatch.api.selected_resources import SelectedResources
 from midwatch.domain.errors import Invalid
 from midwatch.domain.runbook import LONGEST_URL
 from midwatch.domain.selection import McpSelection, NativeTools, SelectedServer
@@ -72,6 +73,7 @@ class AlertIn(BaseModel):
     slack_message_fingerprint: str | None = Field(
         default=None, max_length=_LONGEST_FINGERPRINT, description="Text by which the alert's Slack message is found"
     )
+    selected_resources: SelectedResources = None
 
     @property
     def selection_field(self) -> str:

@@ -39,10 +39,15 @@ def shows_secret(request: Request) -> bool:
     return secret.admits(request.headers.get("authorization"))
 
 
+def require_secret(request: Request, *, doing: str) -> None:
+    """Raises Unauthenticated."""
+    if not shows_secret(request):
+        raise Unauthenticated(f"{doing} needs the approver's secret: send it as Authorization: Bearer <token>")
+
+
 async def _read_approver(request: Request, _: Annotated[object, Security(_DESCRIBED)]) -> str:
     """The name of whoever decides. Raises Unauthenticated."""
-    if not shows_secret(request):
-        raise Unauthenticated("deciding needs the approver's secret: send it as Authorization: Bearer <token>")
+    require_secret(request, doing="deciding")
     author = read_author(request)
     return APPROVER if author == NOBODY else author
 

@@ -8,6 +8,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 
 from midwatch.api.queue_bodies import LeaseOut, PlaceOut, lease_of, place_of
+from midwatch.api.selected_resources import SelectedResources
 from midwatch.domain.session import WorkStatus
 from midwatch.intake.ask_question import QUESTION_LIMIT
 from midwatch.queue.places import Standing
@@ -20,6 +21,7 @@ class QuestionIn(BaseModel):
     content: str = Field(
         description=f"The question: not blank, and at most {QUESTION_LIMIT} bytes", json_schema_extra={"pattern": r"\S"}
     )
+    selected_resources: SelectedResources = None
 
 
 class QuestionAccepted(BaseModel):
@@ -33,6 +35,7 @@ class QuestionOut(BaseModel):
     stage_id: UUID
     status: WorkStatus = Field(description="Of the answer")
     content: str
+    selected_resources: list[str] = Field(description="What whoever asked has picked besides")
     author: str
     created_at: datetime
     error_message: str | None = Field(description="Why there is no answer")

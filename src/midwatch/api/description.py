@@ -18,8 +18,8 @@ and `allowed` are there when one part of the request is to blame. A method that 
 What happens is also sent over a WebSocket at `/api/v1/ws`: subscribe to `sessions`, to `approvals`, or to
 `session:<id>`.
 
-Deciding about a call, and stopping every change, takes the approver's secret, on this machine as well as from
-elsewhere: the content of `approver.token` in `MIDWATCH_HOME`, sent as `Authorization: Bearer <token>`.
+Deciding about a call, stopping every change, and selecting resources takes the approver's secret, on this machine as
+well as from elsewhere: the content of `approver.token` in `MIDWATCH_HOME`, sent as `Authorization: Bearer <token>`.
 """
 
 _MEANINGS = {

@@ -52,6 +52,7 @@ _COMPLAINTS = {
     "string_too_short": "must not be empty",
     "list_type": "must be a list",
     "too_short": "must not be empty",
+    "too_long": "may have {max_length} entries",
     "bool_type": "must be true or false",
     "model_attributes_type": "must be an object",
     "uuid_parsing": "must be a UUID",

@@ -105,6 +105,7 @@ class SessionOut(BaseModel):
     runbook_url: str | None
     slack_message_fingerprint: str | None
     mcp_selection: dict[str, Any] | None
+    selected_resources: list[str] = Field(description="What a person with the approver's secret has picked")
     created_at: datetime
     started_at: datetime | None
     completed_at: datetime | None

@@ -35,6 +35,8 @@ class Request:
     record: Path | None
     """Where to write what the models said."""
     config_dir: Path | None
+    token_file: Path | None
+    """Holds the server's secret, if something is selected there."""
     as_json: bool
     quiet: bool
     no_color: bool
@@ -131,7 +133,9 @@ async def _attempt_here(
     plan = Plan(config=config, env=env, environ=environ, watches_servers=False)
     address = Address(host="127.0.0.1", port=0)
     async with running_replica(plan, address) as replica, connect_server(replica.url) as server:
-        attempt.session_id = await _find_session(server, request, author=name_user())
+        attempt.session_id = await _find_session(
+            server, request, author=name_user(), read_secret=lambda: Secret(token=read_token_file(env.home / FILE_NAME))
+        )
         stop.is_gentle = request.follow is None
         for warning in config.warnings:
             watching.view.note(warning)
@@ -152,7 +156,9 @@ async def _attempt_there(
     url = request.server or ""
     watching.screen.doing = f"asking {url}"
     async with connect_server(url) as server:
-        attempt.session_id = await _find_session(server, request, author=None)
+        attempt.session_id = await _find_session(
+            server, request, author=None, read_secret=lambda: _read_secret(request, environ)
+        )
         try:
             consult = watching.consult_by(server, lambda: _read_token(environ)) if server.is_near else None
             session = await watch(server, attempt.session_id, view=watching.view, stop=stop, consult=consult)
@@ -166,6 +172,15 @@ async def _attempt_there(
     return judge(session, stop)
 
 
+def _read_secret(request: Request, environ: Mapping[str, str]) -> Secret:
+    """Of the server that something is selected at. Raises Misconfigured."""
+    from midwatch.cli.approver_secret import read_approver_secret
+    from midwatch.config.approver import FILE_NAME
+    from midwatch.config.env import read_env
+
+    return read_approver_secret(request.token_file or read_env(environ).home / FILE_NAME, user=name_user())
+
+
 def _read_token(environ: Mapping[str, str]) -> str:
     """Of a server on this machine that shares our home. Raises OSError, Misconfigured."""
     from midwatch.config.approver import FILE_NAME, read_token_file
@@ -174,12 +189,15 @@ def _read_token(environ: Mapping[str, str]) -> str:
     return read_token_file(read_env(environ).home / FILE_NAME)
 
 
-async def _find_session(server: Server, request: Request, *, author: str | None) -> str:
+async def _find_session(
+    server: Server, request: Request, *, author: str | None, read_secret: Callable[[], Secret]
+) -> str:
     if request.follow is not None:
         await server.show(request.follow)
         return request.follow
     assert request.alert is not None  # noqa: S101 -- there is one of the two
-    return await server.submit(replace(request.alert, author=author))
+    secret = read_secret() if request.alert.selected else None
+    return await server.submit(replace(request.alert, author=author), secret=secret)
 
 
 def _follow_command(attempt: Attempt, request: Request) -> str:

@@ -78,15 +78,12 @@ async def _open_database(where: Where) -> AsyncGenerator[Deciding]:
 
 def read_secret(where: Where) -> Secret:
     """Raises Misconfigured when there is none to be read."""
+    from midwatch.cli.approver_secret import read_approver_secret
     from midwatch.cli.surroundings import read_all_env
-    from midwatch.config.approver import FILE_NAME, read_token_file
+    from midwatch.config.approver import FILE_NAME
 
     path = where.token_file or read_all_env(where.config_dir, where.environ).home / FILE_NAME
-    try:
-        return Secret(token=read_token_file(path), user=name_user())
-    except OSError as error:
-        hint = "name the file that holds the server's with --token-file"
-        raise Misconfigured([f"cannot read the approver's secret {path}: {error.strerror}; {hint}"]) from error
+    return read_approver_secret(path, user=name_user())
 
 
 @dataclass(frozen=True, slots=True)

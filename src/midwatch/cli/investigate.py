@@ -9,7 +9,7 @@ from uuid import UUID
 
 import click
 
-from midwatch.cli.flags import config_dir_flag
+from midwatch.cli.flags import config_dir_flag, token_file_flag
 
 if TYPE_CHECKING:
     from midwatch.cli.live.server import NewAlert
@@ -24,6 +24,13 @@ if TYPE_CHECKING:
 @click.option("--type", "alert_type", metavar="TYPE", help="The alert's type. Default: the configured one.")
 @click.option("--runbook", metavar="URL", help="Where the alert's runbook is.")
 @click.option(
+    "--select",
+    "selected",
+    multiple=True,
+    metavar="ID",
+    help="What the alert is about, as kind:host:uid or kind:uid: no call goes to its host instead. May be repeated.",
+)
+@click.option(
     "--server",
     metavar="URL",
     envvar="MIDWATCH_URL",
@@ -36,6 +43,7 @@ if TYPE_CHECKING:
     help="Write what the models said into FILE, a script that a provider of `type: scripted` plays again.",
 )
 @config_dir_flag
+@token_file_flag
 @click.option("--json", "as_json", is_flag=True, help="Print every event and then the result, one JSON object a line.")
 @click.option("--quiet", "-q", is_flag=True, help="Print only the analysis.")
 @click.option("--no-color", is_flag=True, help="No colours; the variable NO_COLOR does the same.")
@@ -46,9 +54,11 @@ def investigate(
     follow: UUID | None,
     alert_type: str | None,
     runbook: str | None,
+    selected: tuple[str, ...],
     server: str | None,
     record: Path | None,
     config_dir: Path | None,
+    token_file: Path | None,
     as_json: bool,
     quiet: bool,
     no_color: bool,
@@ -57,7 +67,7 @@ def investigate(
 
     Without --server everything happens in this process, with the database and the configuration that `midwatch serve`
     would use, and nothing is left running. Ctrl-C then cancels the investigation. With --server it only ends the
-    watching; --follow takes it up again.
+    watching; --follow takes it up again. Selecting at a server takes the approver's secret.
 
     Exit status: 0 completed, 1 failed, timed out or cancelled, 2 it could not begin, 130 stopped by Ctrl-C.
     """
@@ -66,6 +76,10 @@ def investigate(
 
     if sum(given is not None for given in (file, sample, follow)) != 1:
         raise click.UsageError("give one of: FILE, - for standard input, --sample NAME, --follow SESSION")
+    if follow is not None and selected:
+        raise click.UsageError("what is selected is sent with the alert: leave out --select or --follow")
+    if token_file is not None and (server is None or not selected):
+        raise click.UsageError("the secret is needed to select at a server: leave out --token-file")
     if as_json and quiet:
         raise click.UsageError("--json and --quiet are two ways to print: choose one")
     if server is not None and config_dir is not None:
@@ -73,7 +87,7 @@ def investigate(
     if server is not None and record is not None:
         raise click.UsageError("what is recorded is read from the database: leave out --record or --server")
     try:
-        alert = None if follow else _read(file, sample, alert_type=alert_type, runbook=runbook)
+        alert = None if follow else _read(file, sample, alert_type=alert_type, runbook=runbook, selected=selected)
     except Invalid as problem:
         explain(problem)
         sys.exit(MISCONFIGURED)
@@ -86,6 +100,7 @@ def investigate(
         server=server or None,
         record=record,
         config_dir=config_dir,
+        token_file=token_file,
         as_json=as_json,
         quiet=quiet,
         no_color=no_color,
@@ -93,12 +108,15 @@ def investigate(
     sys.exit(attempt.judge(run_to_status(lambda: asyncio.run(run_attempt(attempt, request, os.environ)))))
 
 
-def _read(file: str | None, sample: str | None, *, alert_type: str | None, runbook: str | None) -> "NewAlert":
+def _read(
+    file: str | None, sample: str | None, *, alert_type: str | None, runbook: str | None, selected: tuple[str, ...]
+) -> "NewAlert":
     from midwatch.cli.alert_source import find_sample, read_alert
     from midwatch.cli.live.server import NewAlert
 
     if sample is not None:
         taken = find_sample(sample)
-        return NewAlert(data=taken.text, alert_type=alert_type or taken.alert_type, runbook=runbook)
+        alert_type = alert_type or taken.alert_type
+        return NewAlert(data=taken.text, alert_type=alert_type, runbook=runbook, selected=selected)
     assert file is not None  # noqa: S101 -- one of them is given
-    return NewAlert(data=read_alert(file), alert_type=alert_type, runbook=runbook)
+    return NewAlert(data=read_alert(file), alert_type=alert_type, runbook=runbook, selected=selected)

@@ -64,3 +64,5 @@ class Exchange:
     deeds: tuple[Deed, ...]
     answer: str | None
     """None: it was cancelled or failed."""
+    selected: tuple[str, ...] = ()
+    """Ids that came picked with the question."""

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from midwatch.domain.errors import Conflict, Invalid, NotFound, ReplicaStopping
 from midwatch.domain.session import SessionStatus
+from midwatch.intake.selected_resources import read_selected
 from midwatch.intake.wake import Waker
 from midwatch.kit.ids import new_id
 from midwatch.masking.mask import MaskedAlert
@@ -25,6 +26,8 @@ class Question:
     author: str
     is_authenticated: bool = False
     """What it names with @ is meant: nobody else can have written it."""
+    selected_resources: tuple[str, ...] = ()
+    """What its author has picked besides; only of one who is authenticated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +73,7 @@ class Questions:
             content=masked.text,
             author=question.author,
             is_authenticated=question.is_authenticated,
+            selected_resources=read_selected(question.selected_resources, mask=self.mask),
             warnings=[f"masking pattern {name} failed on a question and was skipped" for name in masked.skipped],
         )
 

@@ -12,6 +12,7 @@ from midwatch.domain.runbook import check_runbook_url
 from midwatch.domain.selection import McpSelection
 from midwatch.domain.session import SessionStatus
 from midwatch.intake.repeated import check_key, digest_request
+from midwatch.intake.selected_resources import read_selected
 from midwatch.intake.wake import Waker
 from midwatch.kit.ids import new_id
 from midwatch.kit.json import clean_text
@@ -39,6 +40,8 @@ class Alert:
     selection: McpSelection | None = None
     selection_field: str = "mcp"
     """What the sender called the selection."""
+    selected_resources: tuple[str, ...] = ()
+    """What an authenticated person has picked; nobody else may fill this."""
     slack_message_fingerprint: str | None = None
     idempotency_key: str | None = None
 
@@ -100,6 +103,7 @@ class Intake:
             author=clean_text(alert.author),
             warnings=[f"masking pattern {name} failed and was skipped" for name in masked.skipped],
             mcp_selection=None if alert.selection is None else alert.selection.as_json(),
+            selected_resources=read_selected(alert.selected_resources, mask=self.mask),
             runbook_url=alert.runbook or None,
             slack_message_fingerprint=alert.slack_message_fingerprint or None,
             idempotency_key=alert.idempotency_key,
@@ -149,6 +153,7 @@ def _digest(alert: Alert) -> bytes:
             "runbook": alert.runbook or None,
             "mcp": None if alert.selection is None else alert.selection.as_json(),
             "slack_message_fingerprint": alert.slack_message_fingerprint or None,
+            "selected_resources": alert.selected_resources or None,
         }
     )
 

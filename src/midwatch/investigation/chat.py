@@ -61,10 +61,10 @@ async def _answer(held: HeldSession, means: Means, run: RunLog) -> Ending | None
     await run.transact(partial(begin_answer, fence=run.fence, question=question))
     chain = Chain.model_validate(stored.chain)
     purse = await _open_purse(held, chain, means)
-    safety = await recall_safety(run.session_id, means)
+    safety = await recall_safety(stored, means)
     for each in questions:
         if each.is_authenticated and not question.asked_before(each):
-            safety.context.mention(find_mentions(each.content))
+            safety.context.hear(find_mentions(each.content), selected=each.selected_resources)
     case = Case(chain=chain, steps=(), stored=stored, purse=purse, safety=safety, means=means, run=run)
     agent_name = (chain.chat and chain.chat.agent) or CHAT_AGENT
     assignment = Assignment(
@@ -129,6 +129,7 @@ class ChatOpening:
         user = render_chat(
             alert_type=stored.alert_type,
             alert_data=stored.alert_data,
+            selected=stored.selected_resources,
             runbook=runbook.text,
             missed_runbook=runbook.missed,
             stages=history.stages,
@@ -136,6 +137,7 @@ class ChatOpening:
             executive_summary=history.executive_summary,
             exchanges=history.exchanges,
             question=self.question.content,
+            question_selected=self.question.selected_resources,
             author=self.question.author,
         )
         return FirstWords(system=system, user=user, warnings=(runbook.warning,) if runbook.warning else ())
@@ -173,6 +175,7 @@ class _History:
 def _exchange(question: StoredQuestion, answer: StoredExecution | None, deeds: tuple[Deed, ...]) -> Exchange:
     return Exchange(
         question=question.content,
+        selected=tuple(question.selected_resources),
         author=question.author,
         deeds=deeds,
         answer=None if answer is None else answer.final_text,

@@ -34,6 +34,7 @@ class InvestigationOpening:
         user = render_investigation(
             alert_type=stored.alert_type,
             alert_data=stored.alert_data,
+            selected=stored.selected_resources,
             runbook=runbook.text,
             missed_runbook=runbook.missed,
             earlier=self.earlier,
@@ -56,7 +57,11 @@ class SynthesisOpening:
             story = await load_stage_story(tx, stored.session_id, self.stage_id)
         (fitting,) = fit_stories((story,), characters=measure_room(settings, means))
         user = render_synthesis(
-            alert_data=stored.alert_data, runbook=runbook.text, missed_runbook=runbook.missed, stage=fitting
+            alert_data=stored.alert_data,
+            selected=stored.selected_resources,
+            runbook=runbook.text,
+            missed_runbook=runbook.missed,
+            stage=fitting,
         )
         system = _render_system(
             self.case, settings, workbench=workbench, role=StageType.SYNTHESIS, agent_name=self.agent_name

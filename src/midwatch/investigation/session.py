@@ -70,7 +70,7 @@ async def _open_case(held: HeldSession, means: Means, run: RunLog) -> Case:
         await announce_resume(run, held.claim)
     chain = Chain.model_validate(stored.chain)
     purse = await _open_purse(held, chain, means)
-    safety = await recall_safety(run.session_id, means)
+    safety = await recall_safety(stored, means)
     return Case(chain=chain, steps=plan_steps(chain), stored=stored, purse=purse, safety=safety, means=means, run=run)
 
 

@@ -12,7 +12,7 @@ from typing import Final
 from midwatch.domain.tools import Refusal, ToolKind
 from midwatch.kit.clock import Clock, boottime
 from midwatch.safety.refusals import Code, build_refusal
-from midwatch.safety.resources import UNSTATED, Parts, Resource, fold_name, is_kind_of, short_name, split_id
+from midwatch.safety.resources import UNSTATED, Parts, Resource, fold_name, is_kind_of, read_id, short_name, split_id
 
 TTL_SECONDS: Final = 45 * 60.0
 MOST_ENTRIES: Final = 500
@@ -74,6 +74,8 @@ class ResolvedContext:
     _by_name: dict[str, dict[str, None]] = field(default_factory=dict[str, dict[str, None]])
     _meant: dict[str, Meant] = field(default_factory=dict[str, Meant])
     _mentions: dict[str, Mention] = field(default_factory=dict[str, Mention])
+    _awaited: dict[str, None] = field(default_factory=dict[str, None])
+    """Ids that a person has selected and nobody has found since."""
     _order: int = 0
 
     def __len__(self) -> int:
@@ -85,22 +87,29 @@ class ResolvedContext:
             self._redeem_mentions(self._put(resource))
         self._evict()
 
-    def mean(self, resource: Resource, *, source: Source) -> None:
-        """One resource, got by itself or selected."""
-        self._mark(self._put(resource), order=self._next_order(), source=source)
+    def mean(self, resource: Resource) -> None:
+        """One resource that was got by itself, and so is found, too."""
+        self._mark(self._put(resource), order=self._next_order(), source=Source.GET)
         self._evict()
 
     def mention(self, names: Sequence[str]) -> None:
-        """The names in one message of an authenticated person; all of them are meant at once.
+        """The names in one message of an authenticated person."""
+        self.hear(names)
 
-        A name that nothing is known of yet waits for a discovery, and counts until then.
+    def select(self, ids: Sequence[str]) -> None:
+        """What an authenticated person has picked: these very ids, and nothing that only bears their names."""
+        self.hear((), selected=ids)
+
+    def hear(self, names: Sequence[str], *, selected: Sequence[str] = ()) -> None:
+        """One message of an authenticated person: all that it names or comes with is meant at once.
+
+        What nothing is known of yet waits for a discovery, and counts until then. It is not found by being meant.
         """
         order = self._next_order()
         for name in names:
-            candidates = self._candidates(name)
-            for resource in candidates:
-                self._mark(resource, order=order, source=Source.MENTION)
-            self._mentions[fold_name(name)] = Mention(name=name, order=order, is_resolved=bool(candidates))
+            self._mention(name, order=order)
+        for resource_id in selected:
+            self._select(resource_id, order=order)
 
     def find(self, text: str) -> Resource | Ambiguous | None:
         """By id, name or alias. What is looked up lives longer, but is not meant for it."""
@@ -149,6 +158,11 @@ class ResolvedContext:
         """What persons have named, whether anything is known of it or not."""
         return tuple(self._mentions.values())
 
+    @property
+    def awaited(self) -> tuple[Meant, ...]:
+        """What persons have selected and nobody has found since: no more is known of it than its id says."""
+        return tuple(self._meant[resource_id] for resource_id in self._awaited)
+
     def refuse_unresolved(
         self, target: str, *, kind: ToolKind, action: str, runs_command: bool = False
     ) -> Refusal | None:
@@ -166,6 +180,7 @@ class ResolvedContext:
             self._drop(resource_id)
         self._meant = {resource_id: meant for resource_id, meant in self._meant.items() if resource_id in keep}
         self._mentions.clear()
+        self._awaited.clear()
 
     def _refuse_change(self, target: str, *, action: str) -> Refusal | None:
         match self.find(target):
@@ -202,6 +217,7 @@ class ResolvedContext:
             self._rename(resource, former.resource if former else None)
         if resource_id in self._meant:
             self._meant[resource_id] = replace(self._meant[resource_id], resource=resource)
+        self._awaited.pop(resource_id, None)
         return resource
 
     def _rename(self, resource: Resource, former: Resource | None) -> None:
@@ -209,6 +225,20 @@ class ResolvedContext:
             self._unname(former)
         for name in resource.names():
             self._by_name.setdefault(name, {})[resource.id] = None
+
+    def _mention(self, name: str, *, order: int) -> None:
+        candidates = self._candidates(name)
+        for resource in candidates:
+            self._mark(resource, order=order, source=Source.MENTION)
+        self._mentions[fold_name(name)] = Mention(name=name, order=order, is_resolved=bool(candidates))
+
+    def _select(self, resource_id: str, *, order: int) -> None:
+        entry, meant = self._entries.get(resource_id), self._meant.get(resource_id)
+        resource = entry.resource if entry else meant.resource if meant else read_id(resource_id)
+        assert resource is not None  # noqa: S101 -- ids were checked before they were taken in
+        self._mark(resource, order=order, source=Source.SELECTION)
+        if entry is None:
+            self._awaited[resource.id] = None
 
     def _redeem_mentions(self, resource: Resource) -> None:
         for name in resource.names() if self._mentions else ():
@@ -219,11 +249,8 @@ class ResolvedContext:
 
     def _mark(self, resource: Resource, *, order: int, source: Source) -> None:
         former = self._meant.get(resource.id, Meant(resource=resource, order=order))
-        self._meant[resource.id] = Meant(
-            resource=resource,
-            order=max(order, former.order),
-            by_person=order if source.is_person else former.by_person,
-        )
+        by_person = max(order, former.by_person or 0) if source.is_person else former.by_person
+        self._meant[resource.id] = Meant(resource=resource, order=max(order, former.order), by_person=by_person)
 
     def _touch(self, resource_id: str) -> None:
         entry = self._entries.pop(resource_id)

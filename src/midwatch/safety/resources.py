@@ -111,6 +111,12 @@ def split_id(text: str) -> Parts | None:
             return None
 
 
+def read_id(text: str) -> Resource | None:
+    """What an id says of the thing it names."""
+    parts = split_id(text)
+    return None if parts is None else Resource(kind=parts.kind, host=parts.host, uid=parts.uid)
+
+
 def escape_part(part: str) -> str:
     return part.replace("%", "%25").replace(":", "%3A") if "%" in part or ":" in part else part
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from midwatch.domain.tools import Refusal, ToolKind
-from midwatch.safety.context import Meant, Mention, ResolvedContext
+from midwatch.safety.context import Meant, ResolvedContext
 from midwatch.safety.refusals import Code, build_refusal
 from midwatch.safety.resources import Family, Resource, family_of, fold_name, short_name, split_id
 
@@ -87,16 +87,22 @@ def _find_children(place: _Place, context: ResolvedContext) -> list[Meant]:
     return sorted(found, key=lambda meant: meant.order, reverse=True)
 
 
-def _find_missing(place: _Place, context: ResolvedContext) -> list[Mention]:
-    """What a person has named and nobody has found: it may well run on any host."""
+def _find_missing(place: _Place, context: ResolvedContext) -> list[str]:
+    """What a person has named or selected and nobody has found: it may well run on any host that can run it."""
     if place.family not in _MORE_SPECIFIC:
         return []
     since = _meant_by_person(place, context)
-    return [
-        mention
+    named = [
+        mention.name
         for mention in context.mentions
         if not mention.is_resolved and mention.order >= since and fold_name(mention.name) not in place.names
     ]
+    selected = [
+        meant.resource.id
+        for meant in context.awaited
+        if meant.order >= since and place.can_run(family_of(meant.resource.kind))
+    ]
+    return named + selected
 
 
 def _meant_by_person(place: _Place, context: ResolvedContext) -> int:
@@ -146,8 +152,7 @@ def _refuse(place: _Place, children: Sequence[Resource]) -> Refusal:
     )
 
 
-def _refuse_unfound(place: _Place, missing: Sequence[Mention]) -> Refusal:
-    names = [mention.name for mention in missing]
+def _refuse_unfound(place: _Place, names: Sequence[str]) -> Refusal:
     return build_refusal(
         Code.ROUTING_MISMATCH,
         f"{place.shown_as} is a host, and what was meant has not been found yet: {', '.join(names)}",
@@ -155,7 +160,7 @@ def _refuse_unfound(place: _Place, missing: Sequence[Mention]) -> Refusal:
         details={
             "target_host": place.shown_as,
             "target_kind": place.family,
-            "more_specific_resources": names,
+            "more_specific_resources": list(names),
             "more_specific_resource_ids": [],
             "target_resource_id": None,
         },

@@ -6,7 +6,7 @@ from typing import Final
 from uuid import UUID
 
 from midwatch.domain.tools import Refusal, Ticket, ToolKind
-from midwatch.safety.context import SERVER_PREFIX, ResolvedContext, Source
+from midwatch.safety.context import SERVER_PREFIX, ResolvedContext
 from midwatch.safety.machine import Machine, Outcome
 from midwatch.safety.resources import Resource
 from midwatch.safety.routing import refuse_host
@@ -71,7 +71,7 @@ class SessionSafety:
         """From the results of a discovery: all it lists are found; one that was got by itself is meant, too."""
         self.context.add(found)
         if got is not None:
-            self.context.mean(got, source=Source.GET)
+            self.context.mean(got)
 
     def reset(self, *, keep_pinned: bool) -> None:
         """Forgets what was found, meant and looked at. What is left to verify survives."""

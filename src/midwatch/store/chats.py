@@ -68,6 +68,8 @@ class NewQuestion:
     author: str
     is_authenticated: bool = False
     """Whoever asked has shown the approver's secret."""
+    selected_resources: Sequence[str] = ()
+    """Ids that came picked with it."""
     warnings: Sequence[str] = ()
 
 
@@ -96,8 +98,8 @@ async def insert_question(tx: Tx, question: NewQuestion) -> Asked | None:
         ), said AS (
             INSERT INTO texts (session_id, text_id, content) VALUES ($1, $6, $7)
         ), message AS (
-            INSERT INTO chat_user_messages (message_id, chat_id, text_id, author, is_authenticated)
-            SELECT $3, chat_id, $6, $8, $10 FROM chat
+            INSERT INTO chat_user_messages (message_id, chat_id, text_id, author, is_authenticated, selected_resources)
+            SELECT $3, chat_id, $6, $8, $10, $11 FROM chat
         ), stage AS (
             INSERT INTO stages (stage_id, session_id, stage_index, stage_name, stage_type, status,
                                 expected_agent_count, chat_id, chat_user_message_id)
@@ -132,6 +134,7 @@ async def insert_question(tx: Tx, question: NewQuestion) -> Asked | None:
         json.clean_text(question.author),
         CHAT_STAGE,
         question.is_authenticated,
+        list(question.selected_resources),
     )
     return Asked(chat_id=row["chat_id"], seq=row["seq"]) if row else None
 
@@ -177,6 +180,7 @@ class StoredQuestion:
     content: str
     author: str
     is_authenticated: bool
+    selected_resources: Sequence[str]
     created_at: datetime
     error_message: str | None
     attempts: int
@@ -189,7 +193,8 @@ class StoredQuestion:
 
 _QUESTIONS = f"""
     SELECT m.chat_id, m.message_id, stages.stage_id, stages.stage_index, stages.status, t.content,
-           coalesce(m.author, '') AS author, m.is_authenticated, m.created_at, stages.error_message, {ATTEMPTS}, ARRAY(
+           coalesce(m.author, '') AS author, m.is_authenticated, m.selected_resources, m.created_at,
+           stages.error_message, {ATTEMPTS}, ARRAY(
                SELECT e.created_at FROM timeline_events e
                WHERE e.session_id = $1 AND e.stage_id = stages.stage_id AND e.event_type = 'session_resumed'
                ORDER BY e.sequence_number

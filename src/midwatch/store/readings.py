@@ -37,7 +37,7 @@ async def read_session(tx: Tx, session_id: UUID) -> SessionReading | None:
         SELECT s.session_id, s.alert_data, s.alert_type, s.status, s.chain_id, s.author, s.error_message, s.created_at,
                s.started_at, s.completed_at, s.current_stage_index, s.current_stage_id, s.waiting_for, s.warnings,
                s.unverified_targets, s.executive_summary_error, s.runbook_url, s.slack_message_fingerprint,
-               s.mcp_selection, c.chat_id, {CHAT_ENABLED} AS chat_enabled,
+               s.mcp_selection, s.selected_resources, c.chat_id, {CHAT_ENABLED} AS chat_enabled,
                CASE l.run_kind WHEN 'alert' THEN l.attempts ELSE l.alert_attempts END AS attempts,
                (SELECT count(*) FROM chat_user_messages m WHERE m.chat_id = c.chat_id) AS chat_message_count,
                f.content AS final_analysis, x.content AS executive_summary,

@@ -52,6 +52,8 @@ class StoredRun:
     chain_id: str
     chain: dict[str, Any]
     selection: McpSelection | None
+    selected_resources: tuple[str, ...]
+    """Ids that an authenticated person has picked when submitting it."""
     runbook_url: str | None
     status: SessionStatus
     created_at: datetime
@@ -64,8 +66,8 @@ class StoredRun:
 
 async def load_run(tx: Tx, session_id: UUID) -> StoredRun:
     session = await tx.fetchrow(
-        "SELECT session_id, alert_type, alert_data, chain_id, chain, mcp_selection, runbook_url, status, created_at "
-        "FROM alert_sessions WHERE session_id = $1",
+        "SELECT session_id, alert_type, alert_data, chain_id, chain, mcp_selection, selected_resources, runbook_url, "
+        "status, created_at FROM alert_sessions WHERE session_id = $1",
         session_id,
     )
     if session is None:
@@ -91,6 +93,7 @@ async def load_run(tx: Tx, session_id: UUID) -> StoredRun:
         chain_id=session["chain_id"],
         chain=json.decode(session["chain"]),
         selection=_selection(session["mcp_selection"]),
+        selected_resources=tuple(session["selected_resources"]),
         runbook_url=session["runbook_url"],
         status=SessionStatus(session["status"]),
         created_at=session["created_at"],

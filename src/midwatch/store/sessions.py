@@ -31,6 +31,8 @@ class NewSession:
     author: str | None
     warnings: Sequence[str] = ()
     mcp_selection: dict[str, Any] | None = None
+    selected_resources: Sequence[str] = ()
+    """Ids that an authenticated person has picked."""
     runbook_url: str | None = None
     slack_message_fingerprint: str | None = None
     idempotency_key: str | None = None
@@ -48,8 +50,9 @@ async def insert_session(tx: Tx, new: NewSession, *, look_back: int = 0) -> int 
         WITH session AS (
             INSERT INTO alert_sessions
                 (session_id, alert_type, agent_type, alert_data, status, chain_id, chain, author, warnings,
-                 mcp_selection, runbook_url, slack_message_fingerprint, idempotency_key, request_digest)
-            VALUES ($1, $2, $2, $3, 'pending', $4, $5::jsonb, $6, $7::jsonb, $8::jsonb, $9, $10, $11, $12)
+                 mcp_selection, runbook_url, slack_message_fingerprint, idempotency_key, request_digest,
+                 selected_resources)
+            VALUES ($1, $2, $2, $3, 'pending', $4, $5::jsonb, $6, $7::jsonb, $8::jsonb, $9, $10, $11, $12, $15)
             ON CONFLICT (author, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
             RETURNING session_id
         ), lease AS (
@@ -81,6 +84,7 @@ async def insert_session(tx: Tx, new: NewSession, *, look_back: int = 0) -> int 
         new.request_digest,
         JOURNAL_FORMAT,
         look_back + 1 if look_back else 0,
+        list(new.selected_resources),
     )
 
 

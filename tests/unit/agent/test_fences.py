@@ -64,7 +64,7 @@ def render_all(text: str) -> dict[str, str]:
     )
     stage = StageStory(name=text, status=WorkStatus.COMPLETED, agents=(agent, agent), synthesis=text)
     exchanges = [
-        Exchange(question=text, author=text, deeds=deeds, answer=text),
+        Exchange(question=text, author=text, deeds=deeds, answer=text, selected=(text,)),
         Exchange(question=text, author=text, deeds=(), answer=None),
     ]
     return {
@@ -72,9 +72,17 @@ def render_all(text: str) -> dict[str, str]:
             agent="watch", instructions={}, unavailable={text: text}, custom_instructions="", fence=FENCE
         ),
         "investigation": render_investigation(
-            alert_type=text, alert_data=text, runbook=text, earlier=[(text, text)], missed_runbook=text, fence=FENCE
+            alert_type=text,
+            alert_data=text,
+            selected=[text],
+            runbook=text,
+            earlier=[(text, text)],
+            missed_runbook=text,
+            fence=FENCE,
         ),
-        "synthesis": render_synthesis(alert_data=text, runbook=text, stage=stage, missed_runbook=text, fence=FENCE),
+        "synthesis": render_synthesis(
+            alert_data=text, selected=[text], runbook=text, stage=stage, missed_runbook=text, fence=FENCE
+        ),
         "executive_summary": render_executive_summary(analysis=text, fence=FENCE),
         "chat": render_chat(
             alert_type=text,
@@ -86,6 +94,8 @@ def render_all(text: str) -> dict[str, str]:
             exchanges=exchanges,
             question=text,
             author=text,
+            selected=[text],
+            question_selected=[text],
             missed_runbook=text,
             fence=FENCE,
         ),

@@ -349,6 +349,30 @@ Find out what happened and why, with the tools you have. Then answer in text:
 """)
 
 
+def test_what_came_selected_with_the_alert_is_told_as_data_right_after_it() -> None:
+    selected = ("lxc:delly:141", "node:delly")
+    rendered = render_investigation(
+        alert_type="disk", alert_data="full", selected=selected, runbook="", earlier=(), fence=FENCE
+    )
+    told = rendered.partition("<!-- ALERT_DATA_END f1 -->\n")[2].partition("\n## Previous Stage Data")[0]
+    assert told == snapshot("""\
+
+## Selected Resources
+
+With the alert the operator selected these, by their ids. They are what is meant: find them first, and act on them, never on what they run on instead.
+
+<!-- SELECTED_RESOURCES_START f1 -->
+lxc:delly:141
+node:delly
+<!-- SELECTED_RESOURCES_END f1 -->
+
+## Runbook Content
+
+No runbook available.
+""")
+    assert told in render_synthesis(alert_data="full", selected=selected, runbook="", stage=STAGE, fence=FENCE)
+
+
 @pytest.mark.parametrize(
     ("runbook", "rest"),
     [
@@ -675,6 +699,95 @@ ann asks:
 <!-- QUESTION_START f1 -->
 What now?
 <!-- QUESTION_END f1 -->
+
+Answer from the history above; where it is not enough, look with your tools.\
+""")
+
+
+def test_what_came_selected_with_questions_is_told_with_each_of_them() -> None:
+    rendered = render_chat(
+        alert_type="disk",
+        alert_data="full",
+        selected=["node:delly"],
+        runbook="",
+        stages=[],
+        final_analysis=None,
+        executive_summary=None,
+        exchanges=[
+            Exchange(question="Since when?", author="ann", deeds=(), answer="Since noon.", selected=("vm:delly:9",))
+        ],
+        question="And this one?",
+        question_selected=["lxc:delly:141", "lxc:delly:105"],
+        author="ann",
+        fence=FENCE,
+    )
+    assert rendered == snapshot("""\
+## Alert Details
+
+### Alert Metadata
+
+**Alert Type:** disk
+
+### Alert Data
+
+<!-- ALERT_DATA_START f1 -->
+full
+<!-- ALERT_DATA_END f1 -->
+
+## Selected Resources
+
+With the alert the operator selected these, by their ids. They are what is meant: find them first, and act on them, never on what they run on instead.
+
+<!-- SELECTED_RESOURCES_START f1 -->
+node:delly
+<!-- SELECTED_RESOURCES_END f1 -->
+
+## Runbook Content
+
+No runbook available.
+
+## Investigation History
+
+Nothing of it was recorded.
+
+## Earlier Questions
+
+<!-- CHAT_HISTORY_START f1 -->
+
+### Question 1 (ann)
+
+<!-- EARLIER_QUESTION_START f1 -->
+Since when?
+<!-- EARLIER_QUESTION_END f1 -->
+
+**Selected with it:**
+
+<!-- SELECTED_RESOURCES_START f1 -->
+vm:delly:9
+<!-- SELECTED_RESOURCES_END f1 -->
+
+**Answer:**
+
+<!-- ANSWER_START f1 -->
+Since noon.
+<!-- ANSWER_END f1 -->
+
+<!-- CHAT_HISTORY_END f1 -->
+
+## Your Task
+
+ann asks:
+
+<!-- QUESTION_START f1 -->
+And this one?
+<!-- QUESTION_END f1 -->
+
+With the question these were selected, by their ids. They are what is meant: act on them, never on what they run on instead.
+
+<!-- SELECTED_RESOURCES_START f1 -->
+lxc:delly:141
+lxc:delly:105
+<!-- SELECTED_RESOURCES_END f1 -->
 
 Answer from the history above; where it is not enough, look with your tools.\
 """)

@@ -51,6 +51,7 @@ def render_investigation(
     alert_data: str,
     runbook: str,
     earlier: Sequence[tuple[str, str]],
+    selected: Sequence[str] = (),
     missed_runbook: str | None = None,
     fence: Fence | None = None,
 ) -> str:
@@ -59,6 +60,7 @@ def render_investigation(
         "investigation",
         alert_type=alert_type,
         alert_data=alert_data,
+        selected=selected,
         runbook=runbook,
         missed_runbook=missed_runbook,
         earlier=earlier,
@@ -71,6 +73,7 @@ def render_synthesis(
     alert_data: str,
     runbook: str,
     stage: StageStory,
+    selected: Sequence[str] = (),
     missed_runbook: str | None = None,
     fence: Fence | None = None,
 ) -> str:
@@ -78,6 +81,7 @@ def render_synthesis(
         "synthesis",
         alert_type=None,
         alert_data=alert_data,
+        selected=selected,
         runbook=runbook,
         missed_runbook=missed_runbook,
         stage=stage,
@@ -103,6 +107,8 @@ def render_chat(
     exchanges: Sequence[Exchange],
     question: str,
     author: str,
+    selected: Sequence[str] = (),
+    question_selected: Sequence[str] = (),
     missed_runbook: str | None = None,
     fence: Fence | None = None,
 ) -> str:
@@ -110,6 +116,7 @@ def render_chat(
         "chat",
         alert_type=alert_type,
         alert_data=alert_data,
+        selected=selected,
         runbook=runbook,
         missed_runbook=missed_runbook,
         stages=stages,
@@ -117,6 +124,7 @@ def render_chat(
         executive_summary=executive_summary,
         exchanges=exchanges,
         question=question,
+        question_selected=question_selected,
         author=author,
         fence=fence or Fence(),
     )

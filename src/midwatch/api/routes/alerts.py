@@ -9,6 +9,7 @@ from midwatch.api.alert_bodies import AlertAccepted, AlertIn
 from midwatch.api.author import read_author
 from midwatch.api.body import StrictJsonRoute
 from midwatch.api.description import WITH_BODY, refusals
+from midwatch.api.selected_resources import admit_selected
 from midwatch.domain.errors import Invalid
 from midwatch.intake.submit_alert import Alert, Intake
 
@@ -30,13 +31,14 @@ router = APIRouter(prefix="/api/v1", route_class=StrictJsonRoute)
     "/alerts",
     status_code=HTTPStatus.ACCEPTED,
     summary="Submit an alert",
-    responses=refusals(400, 408, 409, 503) | WITH_BODY,
+    responses=refusals(400, 401, 408, 409, 503) | WITH_BODY,
     openapi_extra={"parameters": [_KEY_PARAMETER]},
 )
 async def submit_alert(alert: AlertIn, request: Request) -> AlertAccepted:
     """Stores the alert and answers at once; agents investigate it as soon as one is free. Follow the session by its id.
 
-    A 503 leaves open whether it was stored: send it again with the same Idempotency-Key.
+    A 503 leaves open whether it was stored: send it again with the same Idempotency-Key. What comes selected is meant:
+    no call goes to its host instead. Selecting takes the approver's secret as `Authorization: Bearer`.
     """
     intake: Intake = request.state.intake
     acceptance = await intake.accept(
@@ -47,6 +49,7 @@ async def submit_alert(alert: AlertIn, request: Request) -> AlertAccepted:
             runbook=alert.runbook,
             selection=alert.read_selection(),
             selection_field=alert.selection_field,
+            selected_resources=admit_selected(alert.selected_resources, request),
             slack_message_fingerprint=alert.slack_message_fingerprint,
             idempotency_key=_read_key(request),
         )

@@ -11,6 +11,7 @@ from midwatch.api.body import StrictJsonRoute
 from midwatch.api.chat_bodies import QuestionAccepted, QuestionIn, QuestionsOut
 from midwatch.api.description import WITH_BODY, Answers, refusals
 from midwatch.api.schemas import ErrorOut
+from midwatch.api.selected_resources import admit_selected
 from midwatch.api.state import TheConfig, TheQuestions, TheStore
 from midwatch.domain.errors import NotFound
 from midwatch.intake.ask_question import Question
@@ -32,7 +33,7 @@ router = APIRouter(
     "/messages",
     status_code=HTTPStatus.ACCEPTED,
     summary="Ask about a session",
-    responses=refusals(408) | WITH_BODY | _BUSY,
+    responses=refusals(401, 408) | WITH_BODY | _BUSY,
 )
 async def ask_question(
     session_id: UUID, body: QuestionIn, request: Request, questions: TheQuestions
@@ -41,7 +42,8 @@ async def ask_question(
 
     The session must be completed, failed or timed_out, and one question is answered at a time. Follow the answer as
     the stage's entries in the session's timeline. With the approver's secret as `Authorization: Bearer`, what the
-    question names with @ is meant, and no call goes to its host instead.
+    question names with @ is meant, and no call goes to its host instead. So is what comes selected, which takes the
+    secret.
     """
     accepted = await questions.ask(
         Question(
@@ -49,6 +51,7 @@ async def ask_question(
             content=body.content,
             author=read_author(request),
             is_authenticated=shows_secret(request),
+            selected_resources=admit_selected(body.selected_resources, request),
         )
     )
     return QuestionAccepted.model_validate(accepted, from_attributes=True)

@@ -30,13 +30,16 @@ class NewAlert:
     data: str
     alert_type: str | None = None
     runbook: str | None = None
+    selected: tuple[str, ...] = ()
+    """Ids of what is meant; to be sent with the approver's secret."""
     author: str | None = None
     """Believed by a server on this machine only."""
 
     @property
     def body(self) -> Body:
         said = {"data": self.data, "alert_type": self.alert_type, "runbook": self.runbook}
-        return {name: value for name, value in said.items() if value is not None}
+        picked = {"selected_resources": list(self.selected)} if self.selected else {}
+        return {name: value for name, value in said.items() if value is not None} | picked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,9 +68,9 @@ class Server:
     def is_near(self) -> bool:
         return is_near(self.url)
 
-    async def submit(self, alert: NewAlert) -> str:
+    async def submit(self, alert: NewAlert, *, secret: Secret | None = None) -> str:
         """The id of the session. Raises Invalid and ServerUnreachable."""
-        headers = {"Idempotency-Key": str(new_id())}
+        headers = {"Idempotency-Key": str(new_id()), **(secret.headers if secret else {})}
         if alert.author:
             headers["X-Forwarded-User"] = alert.author
         for pause in _PAUSES:
