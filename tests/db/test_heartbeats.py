@@ -14,7 +14,7 @@ from midwatch.queue.heartbeats import Heartbeats
 from midwatch.store.driver import Connection, Pool
 from midwatch.store.engine import Store
 from midwatch.store.fence import Fence
-from midwatch.store.leases import Renewal
+from midwatch.store.leases import Renewal, release_lease
 from midwatch.store.sessions import Ending, finish_session, request_cancel
 from tests.stored import LEASE, add_running, claim_one, expire_lease
 
@@ -61,7 +61,7 @@ async def renew_all(
 
 async def shorten(store: Store) -> None:
     async with store.connect() as tx:
-        await tx.execute("UPDATE session_leases SET expires_at = clock_timestamp() + interval '1 second'")
+        await tx.execute("UPDATE session_leases SET expires_at = clock_timestamp() + interval '9 seconds'")
 
 
 async def count_extended(store: Store) -> int:
@@ -116,6 +116,21 @@ async def test_a_row_that_somebody_has_locked_holds_up_nobody_else(clean_store: 
             assert await tasks[2] is not None
             assert not tasks[1].done()
         assert await tasks[1] == Renewal(status=SessionStatus.IN_PROGRESS)
+
+
+async def test_a_heartbeat_that_comes_late_does_not_take_back_what_was_let_go(clean_store: Store) -> None:
+    """The sender of all goes on, although one of those it sends for has ended its run meanwhile."""
+    first, leader, let_go = [await add_running(clean_store) for _ in range(3)]
+    heartbeats = Heartbeats()
+    store, pool = count(clean_store)
+    async with asyncio.timeout(LIMIT), asyncio.TaskGroup() as group:
+        tasks = [group.create_task(heartbeats.renew(store, fence, LEASE)) for fence in (first, leader, let_go)]
+        await asyncio.sleep(0)
+        tasks[2].cancel()
+        async with clean_store.connect() as tx:
+            assert await release_lease(tx, let_go, planned=True)
+        pool.may_pass.set()
+    assert (await claim_one(clean_store)).fence.session_id == let_go.session_id
 
 
 async def test_those_who_wait_for_a_sender_that_is_cancelled_send_for_themselves(clean_store: Store) -> None:

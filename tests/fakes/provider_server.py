@@ -152,7 +152,7 @@ class ProviderServer:
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, connection: int
     ) -> bool:
         path, headers = _read_head(await reader.readuntil(b"\r\n\r\n"))
-        if not path.startswith("/"):
+        if path == "*":
             # A stranger, such as a gRPC client whose own server had this port before.
             return False
         data = await reader.readexactly(int(headers.get("content-length", "0")))

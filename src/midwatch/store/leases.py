@@ -186,12 +186,15 @@ class Renewal:
 
 
 async def renew_lease(tx: Tx, fence: Fence, lease: timedelta) -> Renewal | None:
-    """Extends the lease and brings back what people want of the session; None when the lease is no longer ours."""
+    """Extends the lease and brings back what people want of the session; None when the lease is no longer ours.
+
+    One that is over stays over: a heartbeat that arrives after its sender has let go must not keep others waiting.
+    """
     row = await tx.fetchrow(
         """
         UPDATE session_leases l SET expires_at = clock_timestamp() + $3, renewed_at = clock_timestamp()
         FROM alert_sessions s
-        WHERE l.session_id = $1 AND l.epoch = $2 AND l.expires_at IS NOT NULL AND s.session_id = l.session_id
+        WHERE l.session_id = $1 AND l.epoch = $2 AND l.expires_at > clock_timestamp() AND s.session_id = l.session_id
         RETURNING s.status,
                   ARRAY(SELECT target_id FROM cancel_requests c WHERE c.session_id = l.session_id) AS cancelled
         """,
@@ -220,7 +223,7 @@ async def renew_leases(tx: Tx, due: Sequence[Due]) -> dict[UUID, Renewal]:
             SELECT l.session_id, due.lease FROM session_leases l
             JOIN unnest($1::uuid[], $2::bigint[], $3::interval[]) due (session_id, epoch, lease)
                 ON l.session_id = due.session_id AND l.epoch = due.epoch
-            WHERE l.expires_at IS NOT NULL FOR NO KEY UPDATE OF l SKIP LOCKED
+            WHERE l.expires_at > clock_timestamp() FOR NO KEY UPDATE OF l SKIP LOCKED
         )
         UPDATE session_leases l SET expires_at = clock_timestamp() + mine.lease, renewed_at = clock_timestamp()
         FROM mine JOIN alert_sessions s USING (session_id)
