@@ -317,10 +317,37 @@ def test_an_option_never_swallows_another() -> None:
 
 def test_words_behind_two_dashes_are_operands() -> None:
     model = verb(flags="-a", writes="-o", operands="text*")
-    assert read_arguments("x", model, [Word("--"), Word("-o")]).operands == [Word("-o")]
+    assert read_arguments("x", model, [Word("--"), Word("o"), Word("-")]).operands == [Word("o"), Word("-")]
+    inert = verb(flags="-a", operands="text*", inert=True)
+    assert read_arguments("x", inert, [Word("--"), Word("-o")]).operands == [Word("-o")]
+    nested = verb(flags="-a", operands="text argv")
+    assert len(read_arguments("x", nested, [Word("--"), Word("a"), Word("ls"), Word("-l")]).operands) == len("als")
     counted = verb(flags="-a", writes="-o", operands="text")
     with pytest.raises(Refused):
         read_arguments("x", counted, [Word("--"), Word(HOLE, splits=True)])
+
+
+def test_behind_two_dashes_nothing_may_look_like_an_option_where_options_write() -> None:
+    with pytest.raises(Refused):
+        read_arguments("x", verb(flags="-a", writes="-o", operands="text*"), [Word("--"), Word("-o")])
+
+
+def test_two_dashes_do_not_hide_a_verb() -> None:
+    model = verb(verbs={"show": verb(operands="text*")}, default_verb="show")
+    with pytest.raises(Refused):
+        read_arguments("x", model, [Word("--"), Word("delete")])
+
+
+def test_a_number_may_stand_in_front_of_letters() -> None:
+    reading = read_arguments("x", verb(flags="-f", digits=True), [Word("-20f")])
+    assert set(reading.options) == {"-NUM", "-f"}
+
+
+def test_a_flag_with_one_dash_takes_no_value_but_true() -> None:
+    model = verb(flags="-check", style="single")
+    assert "-check" in read_arguments("x", model, [Word("-check=true")]).options
+    with pytest.raises(Refused):
+        read_arguments("x", model, [Word("-check=false")])
 
 
 def test_an_option_that_takes_no_value_gets_none() -> None:

@@ -19,6 +19,9 @@ _BLANKS = {True: re.compile(rb"(?:[ \t\n]|\\\n)*"), False: re.compile(rb"(?:[ \t
 """A newline ends `[` like any command; `[[` goes on."""
 _PATTERN = re.compile(r"[^$`\"';&<>\\]*|(?:[^$`\"';&<>\\]|\\.)*")
 
+computes = re.compile(rb"\((?:\\\n)*\(").match
+"""Whether bash computes here, also where the tree sees a subshell in a subshell. The value of a name is code to it."""
+
 
 def check_condition(reader: WordReader, node: Node) -> None:
     """Raises Beyond unless the test only looks."""

@@ -14,11 +14,11 @@ from midwatch.safety.shell.quoting import (
     remove_from_raw,
 )
 from midwatch.safety.shell.refusal import Beyond
-from midwatch.safety.shell.words import HOLE, STUB, Word, names
+from midwatch.safety.shell.words import HOLE, STUB, UNKNOWN_WORDS, Word, names
 
 is_plain = re.compile(rb"[A-Za-z0-9_./:=@%+-]+").fullmatch
 """Whether raw text is a word as it stands."""
-_VALUES = {"HOME": "~", "PWD": "."}
+_VALUES = {"HOME": "~", "PWD": STUB}
 _COUNTS = frozenset({"?", "$", "#", "!"})
 """Special variables that are always a number."""
 _LITERAL_DOLLAR = re.compile(rb"\$(?=[\s)|;&/.,:%^~+\]=]|\Z)")
@@ -229,5 +229,6 @@ def _join(pieces: list[Piece], start: int, end: int, *, braces: bool) -> list[Wo
     if expanded is None or (len(expanded) > 1 and not braces):
         return [Word(HOLE, splits=True, start=start, end=end)]
     if len(expanded) > 1:
-        return [Word(part, splits, glob) for part in expanded]
+        # Of an empty choice nothing is left, unless it was quoted.
+        return [Word(part, splits, glob) if part else UNKNOWN_WORDS for part in expanded]
     return [Word(expanded[0], splits, glob, start, end)]

@@ -54,6 +54,11 @@ _SECRETS: tuple[tuple[str, str], ...] = (
         r"(?:.*/)?(?:secrets?|credentials?|passwords?|vault(?:[-_]pass(?:word)?)?)(?:\.(?:ya?ml|json|txt|env|ini|toml|xml|properties))?",
     ),
     ("secrets", r"(?:.*/)?[^/]*\.tfstate(?:\.backup)?|(?:.*/)?approver\.token"),
+    (
+        "stored passwords",
+        r"(?:.*/)?(?:\.config/(?:gh/hosts\.yml|rclone/rclone\.conf)|\.terraformrc|credentials\.tfrc\.json)",
+    ),
+    ("stored passwords", r"(?:.*/)?krb5cc_[^/]*|/var/lib/kubelet/config\.json|(?:.*/)?\.password-store(?:/.*)?"),
     ("shell history", r"(?:.*/)?\.(?:bash|zsh|sh|ash|mysql|psql|python|sqlite|rediscli|node_repl)_history"),
 )
 _PATTERN = re.compile("|".join(f"(?P<s{number}>{text})" for number, (_, text) in enumerate(_SECRETS)))

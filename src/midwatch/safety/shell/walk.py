@@ -6,8 +6,8 @@ from typing import Protocol
 
 from tree_sitter import Node
 
-from midwatch.safety.shell.assignments import sets_environment_safely, sets_variable_safely
-from midwatch.safety.shell.conditions import check_condition
+from midwatch.safety.shell.assignments import holds_secret, only_prints, sets_environment_safely, sets_variable_safely
+from midwatch.safety.shell.conditions import check_condition, computes
 from midwatch.safety.shell.heredocs import check_heredoc
 from midwatch.safety.shell.lexemes import WordReader, is_plain
 from midwatch.safety.shell.redirects import judge_redirect
@@ -75,11 +75,15 @@ class Walk:
 
     def _is_plain(self, name: str, place: int) -> bool:
         start, end = self.plain.get(name, (0, 0))
+        if not end and holds_secret(name):
+            self._show_variables(name)
         return start <= place < end
 
     def visit_all(self, node: Node) -> None:
         """A construct that only holds others. One part that is refused does not hide the risk of the rest."""
         kind, at, source = node.type, node.start_byte, self.source
+        if kind == "subshell" and computes(source, at):
+            raise Beyond("expansion:arithmetic", self._text(node))
         tokens, children = _TOKENS[kind], node.children
         extra, self.extra = self.extra, []
         if extra and not (kind in _TAKES_WORDS and children[-1].type in _TAKES_WORDS):
@@ -239,6 +243,9 @@ class Walk:
     def visit_declare(self, node: Node) -> None:
         children = node.children
         keyword = children[0].type
+        if only_prints([self._text(child) for child in children[1:]]):
+            self._show_variables(keyword)
+            return
         for child in children[1:]:
             if child.type == "variable_assignment":
                 self._assign(child, exported=keyword == "export")
@@ -246,10 +253,9 @@ class Walk:
                 self.judge.note(read_finding("assignment:own-variable", part=self._text(child)))
             else:
                 raise Beyond("assignment:declaration", self._text(node))
-        if len(children) == 1:
-            self.judge.note(
-                Finding(Intent.CERTAIN, "read:variables", Phase.READ, part=keyword, sensitive=("an environment",))
-            )
+
+    def _show_variables(self, part: str) -> None:
+        self.judge.note(read_finding("read:variables", part=part)._replace(sensitive=("an environment",)))
 
     def _is_declarable(self, keyword: str, word: str) -> bool:
         if word.startswith("-"):

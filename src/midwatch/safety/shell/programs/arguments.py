@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from midwatch.safety.shell.programs.model import REPEATS, Arity, Meaning, Operands, Option, Program
+from midwatch.safety.shell.programs.model import NESTED, REPEATS, Arity, Meaning, Operands, Option, Program
 from midwatch.safety.shell.verdict import Risk
 from midwatch.safety.shell.words import HOLE, Word
 
@@ -69,7 +69,7 @@ class _Reader:
                 self._take_unknown(word)
             elif start == "-" and text != "-":
                 if text == "--":
-                    self._take_rest()
+                    self._end_options()
                 else:
                     self._take_option(word)
             elif verbs:
@@ -84,6 +84,15 @@ class _Reader:
 
     def _operands(self) -> Operands:
         return choose_operands(self.model, self.reading.options)
+
+    def _end_options(self) -> None:
+        """A verb may still follow, and not everyone stops reading options."""
+        rest = self.words[self.at :]
+        if self.model.verbs:
+            raise self._refuse("verb:missing", "--")
+        if not self.model.inert and self._operands().last not in NESTED and any(map(_looks_like_option, rest)):
+            raise self._refuse("option:unknown", " ".join(word.text for word in rest))
+        self._take_rest()
 
     def _take_rest(self) -> None:
         rest = self.words[self.at :]
@@ -106,8 +115,9 @@ class _Reader:
             self._take_single(word)
         elif word.text.startswith("--"):
             self._take_long(word)
-        elif self.model.digits and word.text[1:].isdecimal():
+        elif self.model.digits and (match := _NUMBERED.fullmatch(word.text)):
             self._note("-NUM", None, word)
+            self._take_cluster(word._replace(text=f"-{match[1]}"))
         else:
             self._take_cluster(word)
 
@@ -126,6 +136,8 @@ class _Reader:
         name = "-" + name.lstrip("-")
         option = self._allow(name, word)
         attached = Word(value, word.splits, word.glob) if equals else None
+        if option.arity is _NONE and equals and value != "true":
+            raise self._refuse("option:unknown", word.text)
         if option.arity is _ONE and attached is None:
             attached = self._next_value()
         self._note(name, attached, word, option)
@@ -219,6 +231,11 @@ def choose_operands(model: Program, options: Mapping[str, object]) -> Operands:
     return model.operands
 
 
+def _looks_like_option(word: Word) -> bool:
+    return word.text.startswith("-") and word.text != "-"
+
+
+_NUMBERED = re.compile(r"-[0-9]+([A-Za-z]*)")
 _DASHED_VALUE = re.compile(r"-(?:[0-9]|\Z)")
 _OFF = frozenset({"false", "0", "no"})
-_ASKS_ONLY = frozenset({"--help", "--version", "-h", "-V"})
+_ASKS_ONLY = frozenset({"--help", "--version", "-h", "-V", "-help", "-version"})

@@ -18,7 +18,7 @@ from midwatch.safety.shell.programs.model import (
 )
 from midwatch.safety.shell.secrets import find_secret
 from midwatch.safety.shell.verdict import Category, Finding, Intent, Phase, Risk
-from midwatch.safety.shell.words import Word
+from midwatch.safety.shell.words import HOLE, Word
 
 
 def judge(name: str, model: Program, words: Sequence[Word]) -> Judgement:
@@ -45,6 +45,9 @@ def _judge_reading(reading: Reading) -> Judgement:
     finding = Finding(intent, f"read:{name}", phase, _NO_RISK, name, find_endless(reading), secrets, hosts)
     if model.check is not None:
         finding = _apply_check(model.check, reading, finding)
+    if finding.egress and any(word.splits or HOLE in word.text for _, word in (*reading.values, *meanings)):
+        # What is not known may carry what was read elsewhere.
+        raise Refused("egress:unknown", name)
     nests = operands.meanings and operands.meanings[-1] in NESTED
     nested = _find_nested(reading, operands, meanings) if nests else ()
     endless = reading.tty or reading.follow
@@ -106,7 +109,6 @@ def _look_at_values(
                 secrets.append(secret)
         elif meaning is _HOST or meaning is _URL:
             if not word.known:
-                # What is not known may carry what was read elsewhere.
                 raise Refused("egress:unknown", _show(reading), Risk.MEDIUM)
             hosts.append(host_of(word.text))
     return tuple(secrets), tuple(hosts)

@@ -90,6 +90,10 @@ class Operands:
     def meaning_of(self, position: int) -> Meaning:
         return self.meanings[min(position, len(self.meanings) - 1)]
 
+    @property
+    def last(self) -> Meaning | None:
+        return self.meanings[-1] if self.meanings else None
+
 
 @dataclass(frozen=True, slots=True)
 class Call:

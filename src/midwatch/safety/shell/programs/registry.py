@@ -9,26 +9,26 @@ FAMILIES: dict[str, str] = {
     # family (a module in `families`): the names it describes, as `PROGRAMS` there has them
     "coreutils_text": (
         "cat tac head tail wc nl cut paste sort uniq comm join tr rev fold fmt expand unexpand column od hexdump hd xxd"
-        " strings md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum base64 base32 basenc"
+        " strings md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum base64 base32 basenc iconv"
     ),
     "hardware": (
         "dmesg lsblk findmnt mountpoint mount swapon losetup lscpu lsmem lspci lsusb lsmod modinfo lshw dmidecode"
         " lsns lslocks lslogins lsfd lsirq sysctl sensors numactl numastat efibootmgr smartctl nvme hdparm fdisk"
         " sfdisk gdisk parted mdadm tune2fs dumpe2fs xfs_info pvs vgs lvs pvdisplay vgdisplay lvdisplay zpool zfs"
-        " btrfs umount swapoff modprobe insmod rmmod depmod kexec mkswap mkfs wipefs blockdev badblocks fsck e2fsck"
+        " btrfs umount swapoff modprobe insmod rmmod depmod kexec mkswap mkfs wipefs badblocks fsck e2fsck"
         " resize2fs mkfs.ext4 mkfs.xfs mkfs.btrfs mkfs.vfat fstrim dd partprobe cryptsetup hwclock reboot shutdown"
         " halt poweroff init telinit wall lvcreate lvremove lvextend lvreduce lvresize lvchange lvrename vgcreate"
         " vgremove vgextend vgreduce vgchange pvcreate pvremove pvresize pvscan vgscan pvmove sgdisk growpart"
-        " xfs_growfs xfs_repair useradd userdel usermod groupadd groupdel groupmod passwd chpasswd chsh chfn"
-        " gpasswd visudo vipw"
+        " xfs_growfs xfs_repair useradd userdel usermod groupadd groupdel groupmod chpasswd chsh chfn"
+        " gpasswd vipw"
     ),
     "network": (
         "ip ss netstat ifconfig arp route ping ping6 traceroute traceroute6 tracepath mtr dig delv host nslookup"
         " whois ethtool mii-tool tcpdump nc ncat netcat openssl iptables ip6tables iptables-legacy iptables-nft"
         " iptables-save ip6tables-save nft ufw firewall-cmd ipset conntrack tc bridge nmcli wg chronyc ntpq ipcalc"
-        " sipcalc lldpctl lft tcptraceroute iftop nload bmon iptraf-ng ifup ifdown dhclient dhcpcd brctl iw"
-        " iwconfig wpa_supplicant wg-quick iptables-restore ip6tables-restore arping nmap hping3 socat telnet ftp"
-        " tftp sftp scp rsync"
+        " sipcalc lldpctl lft tcptraceroute iftop nload bmon iptraf-ng ifup ifdown dhclient dhcpcd "
+        " wpa_supplicant wg-quick iptables-restore ip6tables-restore arping nmap hping3 socat telnet ftp"
+        " tftp sftp scp "
     ),
     "files": (
         "ls dir vdir stat du df file tree readlink realpath basename dirname pathchk nproc arch tty uname whoami"
@@ -43,20 +43,20 @@ FAMILIES: dict[str, str] = {
     "processes": (
         "ps top htop btop atop prtstat crontab free vmstat iostat mpstat nfsiostat cifsiostat sar pidstat lsof"
         " fuser pmap pstree pgrep pidof pwdx slabtop ipcs lsipc iotop iotop-c pkill killall killall5 skill snice"
-        " renice ipcrm systemd-run at batch strace ltrace gdb perf bpftrace tcpkill"
+        " renice ipcrm systemd-run batch tcpkill"
     ),
     "packages": (
-        "apt apt-cache apt-mark apt-config apt-get aptitude apt-key add-apt-repository apt-add-repository"
+        "apt apt-get apt-cache apt-mark apt-config apt-key add-apt-repository apt-add-repository"
         " dpkg-reconfigure debconf-set-selections dpkg dpkg-query dpkg-deb debsums rpm dnf yum microdnf apk pacman"
-        " snap flatpak pip pip3 npm gem brew update-alternatives ldconfig zypper emerge nix-env portage pkg_add"
+        " snap flatpak pip pip3 npm gem brew update-alternatives ldconfig emerge portage pkg_add"
         " rpmbuild alien dpkg-divert dpkg-statoverride"
     ),
     "clouds": ("aws gcloud az doctl hcloud"),
     "infrastructure": (
         "promtool amtool logcli nginx openresty apachectl apache2ctl httpd apache2 haproxy caddy mailq postqueue"
         " postconf exim exim4 rabbitmqctl rabbitmq-diagnostics kafka-topics kafka-topics.sh kafka-consumer-groups"
-        " kafka-consumer-groups.sh terraform tofu vault bao consul nomad etcdctl ceph virsh pct qm pvesh pvecm"
-        " pvesm pveversion ha-manager pvesr pveceph vzdump qmrestore pveum pvenode ansible ansible-playbook puppet"
+        " kafka-consumer-groups.sh terraform tofu vault bao consul nomad etcdctl ceph "
+        " "
         " chef-client salt salt-call"
     ),
     "systemd": "systemctl journalctl",
@@ -98,7 +98,42 @@ FAMILIES: dict[str, str] = {
     ),
     "databases": "mysql mariadb psql sqlite3 clickhouse-client redis-cli valkey-cli mongosh mongo",
     "containers": "docker podman nerdctl docker-compose podman-compose crictl ctr",
-    "kubernetes": "kubectl k k3s-kubectl oc helm kubectx kubens",
+    "clusters": (
+        "argocd flux istioctl linkerd cilium calicoctl kubeadm minikube kind velero stern skopeo crane buildah"
+        " runc crun lxc incus lxc-ls lxc-info gluster drbdadm pcs crm crm_mon corosync-cfgtool corosync-quorumtool"
+    ),
+    "storage": (
+        "rbd rados radosgw-admin dmsetup blockdev multipathd sg_inq qemu-img rclone restic borg s3cmd gsutil cpio"
+        " ar rpm2cpio rsync namei"
+    ),
+    "servers": (
+        "varnishadm varnishstat varnishlog varnishncsa php-fpm php-fpm7.4 php-fpm8.1 php-fpm8.2 php-fpm8.3"
+        " php-fpm8.4 postcat doveadm doveconf ldapsearch rndc named-checkconf named-checkzone unbound-control"
+        " unbound-checkconf squid squidclient certbot certtool snmpwalk snmpget snmpbulkwalk snmpgetnext"
+        " snmpstatus smbclient zabbix_get grafana-cli mimirtool cortextool thanos telegraf ansible"
+        " ansible-playbook ansible-inventory ansible-doc ansible-config ansible-galaxy salt-key puppet facter"
+    ),
+    "inspection": (
+        "jps jstack jstat jmap jinfo jcmd py-spy bpftool bpftrace perf strace ltrace gdb addr2line screen"
+        " tmux tput prlimit chrt at chage passwd visudo faillock semanage semodule bootctl systemd-tmpfiles"
+        " systemd-inhibit sshd ssh-keyscan tailscale"
+    ),
+    "machines": (
+        "cpupower rfkill bluetoothctl upower acpi inxi hwinfo needrestart needs-restarting mokutil fwupdmgr"
+        " tuned-adm brctl iw iwconfig sw_vers diskutil ioreg scutil networksetup system_profiler vm_stat launchctl"
+        " mdfind mdls kldstat equery zless zmore"
+    ),
+    "versions": (
+        "gh glab svn hg apt-file aptitude zypper conda mamba alternatives nix-env pkg bq linode-cli openstack"
+        " heroku pg_isready pg_lsclusters pg_controldata pg_config mysqladmin mariadb-admin mysqlshow mariadb-show"
+        " mongostat mongotop nodetool cockroach kafka-configs kafka-configs.sh kafka-broker-api-versions"
+        " kafka-broker-api-versions.sh kcat kafkacat rabbitmq-plugins rabbitmqadmin nats pulumi"
+    ),
+    "guests": (
+        "virsh pct qm pvesh pvecm pvesm pveversion ha-manager pvesr xl xe VBoxManage vboxmanage govc pveum"
+        " pveceph vzdump qmrestore pvenode"
+    ),
+    "kubernetes": "kubectl k k3s-kubectl k3s microk8s oc helm kubectx kubens",
 }
 
 FAMILY_OF = {name: family for family, names in FAMILIES.items() for name in names.split()}

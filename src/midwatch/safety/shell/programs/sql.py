@@ -15,7 +15,7 @@ _WRITERS = (
     exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.Create, exp.Drop, exp.Alter, exp.TruncateTable, exp.Into,
     exp.Lock, exp.Command, exp.Copy, exp.LoadData, exp.Set, exp.Pragma, exp.Attach, exp.Detach, exp.Kill, exp.Use,
     exp.Transaction, exp.Commit, exp.Rollback, exp.Grant, exp.Revoke, exp.Comment, exp.Analyze, exp.Cache, exp.Uncache,
-    exp.Export, exp.NextValueFor, exp.Parameter, exp.Placeholder,
+    exp.Export, exp.NextValueFor, exp.Parameter, exp.Placeholder, exp.TableSample, exp.Operator,
 )  # fmt: skip
 _FUNCTIONS = names(
     "version now current_database current_schema current_schemas current_user session_user user database schema"
@@ -75,12 +75,26 @@ def inspect_psql(text: str) -> str | None:
     return inspect_sql(text, dialect="postgres")
 
 
+def _is_known(function: exp.Func) -> bool:
+    """Under another schema, a well-known name may be somebody's own function."""
+    if _owner_of(function) not in {"", "pg_catalog", "information_schema"}:
+        return False
+    return not isinstance(function, exp.Anonymous) or function.name.lower() in _FUNCTIONS
+
+
+def _owner_of(function: exp.Func) -> str:
+    parent = function.parent
+    if isinstance(parent, exp.Dot) and parent.expression is function:
+        return parent.this.name.lower() or "?"
+    return parent.db.lower() if isinstance(parent, exp.Table) else ""
+
+
 def _inspect_statement(statement: exp.Expr) -> str | None:
     if not isinstance(statement, _STATEMENTS):
         return "sql:writes"
     for node in statement.walk():
         if isinstance(node, _WRITERS):
             return "sql:writes"
-        if isinstance(node, exp.Anonymous) and node.name.lower() not in _FUNCTIONS:
+        if isinstance(node, exp.Func) and not _is_known(node):
             return "sql:function"
     return None

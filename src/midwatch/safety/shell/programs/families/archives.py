@@ -43,6 +43,16 @@ def _compress(call: Call) -> Finding | None:
     """The last of several modes wins, so unpacking is harmless only on the way to standard output."""
     if call.has("-d --decompress") and not call.has("-c --stdout --to-stdout"):
         return write_finding("option:writes", part=f"{call.program} -d")
+    if call.operands and not call.has("-l --list -t --test -c --stdout --to-stdout"):
+        # Some say which version they are and go on.
+        return write_finding("option:writes", part=call.program)
+    return None
+
+
+def _refuse_lists(call: Call) -> Finding | None:
+    """`@file` holds further words, options among them."""
+    if any(word.text.startswith("@") for word in call.operands):
+        return write_finding("operands:file", part=call.program)
     return None
 
 
@@ -50,12 +60,12 @@ PROGRAMS = collect(
     ("tar gtar bsdtar", _tar),
     program(
         "unzip",
-        flags="-l -t -p -v -q -Z -c -C",
+        flags="-l -t -p -v -q -Z -c -C -1 -2",
         needs="-l -t -p -v -Z -c",
-        values="-x",
+        style="stop",  # what follows the archive is unpacked
         operands="path text*",
     ),
-    program("zipinfo", flags="-1 -2 -s -m -l -v -h -t -T -z", operands="path text*", names_only=True),
+    program("zipinfo", flags="-1 -2 -s -m -l -v -h -t -T -z", style="stop", operands="path text*", names_only=True),
     program("zipgrep", operands="text path text*"),
     program(
         "gzip gunzip bzip2 bunzip2 xz unxz lzma unlzma zstd unzstd",
@@ -67,6 +77,9 @@ PROGRAMS = collect(
     ),
     program(
         "7z 7za 7zr p7zip",
-        verbs={"l": verb(flags="-slt -ba -r", style="single", operands="path text*"), "t": verb(operands="path text*")},
+        verbs={
+            "l": verb(flags="-slt -ba -r", style="single", operands="path text*", check=_refuse_lists),
+            "t": verb(operands="path text*", check=_refuse_lists),
+        },
     ),
 )

@@ -27,6 +27,7 @@ _REGEX = re.compile(r"/(?:[^/\\\n\[]|\\.|\[\^?\]?(?:\[:[a-z]+:\]|[^\]\\\n/]|\\.)
 _ENDS = frozenset({";", "\n", "}"})
 _BEFORE_REGEX = frozenset({"print", "printf", "return", "in", "case", "else", "do", "if", "while"})
 _FORBIDDEN = re.compile(r"system\s*\(|/inet")
+_NAMED = re.compile(r"<\s*\"([^\"]*)\"")
 _CONTINUES = frozenset({",", "{", "&&", "||", "do", "else"})
 """A line that ends in one of these goes on in the next."""
 _QUIET = frozenset({'"/dev/stderr"', '"/dev/stdout"', '"/dev/null"'})
@@ -44,8 +45,11 @@ def _awk(name: str, words: tuple[Word, ...]) -> Judgement:
         return changes(refusal, "awk")
     if any(word.text.startswith("/inet") for word in files):
         raise Refused("awk:socket", name)
+    if any(word.text.startswith("-") and word.text != "-" for word in files):
+        raise Refused("option:unknown", name)  # where options may follow operands, it could be another program
     secret = ("an environment",) if "ENVIRON" in code.text else ()
-    return reads(name, sensitive=secrets_in(files) + secret)
+    named = [Word(text) for text in _NAMED.findall(code.text)]
+    return reads(name, sensitive=secrets_in([*files, *named]) + secret)
 
 
 def inspect_program(code: str) -> str | None:

@@ -1,17 +1,19 @@
 """What the shell itself offers: harmless to the world unless it evaluates text or sets what others look at."""
 
 import re
+from itertools import pairwise
 
 from midwatch.safety.shell.assignments import sets_variable_safely
 from midwatch.safety.shell.programs.answers import changes, reads
 from midwatch.safety.shell.programs.build import change, collect, program
 from midwatch.safety.shell.programs.model import Call, Judgement
 from midwatch.safety.shell.verdict import Category, Finding, Intent, Phase, Risk, read_finding, write_finding
-from midwatch.safety.shell.words import Word
+from midwatch.safety.shell.words import Word, names
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _OWN = change(risk=Risk.LOW)
 _SAFE_SETTINGS = re.compile(r"[-+][eufxvC]*o?|pipefail|errexit|nounset|noglob|xtrace|noclobber|verbose")
+_OPERATORS = names("= == != < > -eq -ne -lt -le -gt -ge -nt -ot -ef -a -o )")
 _SLEEP = re.compile(r"[0-9]*\.?[0-9]+[smhd]?")
 
 
@@ -30,15 +32,16 @@ def _printf(name: str, words: tuple[Word, ...]) -> Judgement:
 
 def _test(name: str, words: tuple[Word, ...]) -> Judgement:
     """`-v` evaluates the index of an array. A word that may be `-v` counts as such where an operator can stand."""
-    evaluated = any(word.text in {"-v", "-R"} or word.splits for word in words)
-    if evaluated or (len(words) < 3 and words and not words[0].starts_known and len(words) > 1):  # noqa: PLR2004 -- OP ARG
+    operands = words[:-1] if name == "[" else words
+    evaluated = any(word.text in {"-v", "-R"} or word.splits for word in operands)
+    if evaluated or any(not word.starts_known and after.text not in _OPERATORS for word, after in pairwise(operands)):
         return changes("test:evaluates", name)
     return reads(name)
 
 
 def _read(call: Call) -> Finding | None:
-    names = [*call.operands, *call.values("-a")]
-    if all(word.known and _IDENTIFIER.fullmatch(word.text) and sets_variable_safely(word.text) for word in names):
+    words = [*call.operands, *call.values("-a")]
+    if all(word.known and _IDENTIFIER.fullmatch(word.text) and sets_variable_safely(word.text) for word in words):
         return None
     return write_finding("builtin:assigns", part="read")
 

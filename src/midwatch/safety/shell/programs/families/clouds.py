@@ -25,11 +25,12 @@ _AWS_FILES = re.compile(
     r"get-(?:object|job-output|media|snapshot-block|export|sdk|clip|tape|image|map-|tile|sprites|glyphs|static-map"
     r"|style-descriptor|thing-shadow|configuration|latest-configuration|profile|raw-message|code-binding|read-set"
     r"|reference|work-unit-results|package-version-asset|id$|open-id-token|registration-code|stream|content|asset"
-    r"|document|file|blob|session$|data$).*"
+    r"|document|file|blob|session$|data$|session-token|federation-token|cluster-credentials|cluster-session-credentials"
+    r"|instance-access|credentials-for-identity|workload-access-token|access-grants-instance-for|data-access).*"
 )
 """These write what they fetch into a file that is an operand, or make what they fetch."""
 _AWS_SECRETS = re.compile(
-    r"get-(?:secret-value|random-password|password-data|login.*|authorization-token|session-token|federation-token"
+    r"get-(?:secret-value|random-password|password-data|login.*|authorization-token|token"
     r"|parameters?.*|function.*|role-credentials|credentials.*|access-token.*|key-pair|certificate|bucket-policy)"
     r"|batch-get-secret-value|describe-instance-attribute|describe-task-definition|get-relational-database.*"
 )
@@ -45,15 +46,15 @@ _GOOGLE_GROUPS = _words(
     " functions pubsub topics subscriptions dns managed-zones record-sets storage buckets auth config configurations"
     " monitoring dashboards redis builds artifacts repositories secrets versions routers routes"
     " vpn-tunnels app organizations"
-    " folders quotas deployments alpha beta"
+    " folders quotas deployments components alpha beta"
 )
-_GOOGLE_READS = frozenset({"list", "describe", "info", "get-iam-policy", "read", "version", "get-health"})
+_GOOGLE_READS = frozenset({"list", "describe", "get-value", "info", "get-iam-policy", "read", "version", "get-health"})
 _AZURE_GROUPS = _words(
     "vm vmss aks group account network vnet subnet nsg rule public-ip lb nic storage container blob share resource"
     " acr repository sql server db webapp functionapp monitor activity-log metrics log-analytics"
     " workspace disk snapshot"
     " image appservice plan dns zone record-set redis cosmosdb postgres mysql role assignment definition policy tag"
-    " deployment nodepool"
+    " deployment nodepool keyvault"
 )
 _AZURE_READS = re.compile(r"(?:list(?:-[a-z-]+)?|show|get-instance-view|exists)")
 _AZURE_SECRETS = re.compile(r"list-(?:keys|credentials|connection-strings|sas|publishing-.*)")
@@ -99,6 +100,8 @@ def _judge_aws(name: str, path: list[str]) -> Judgement:
     match path:
         case []:
             return reads(name)
+        case ["configure", "list" | "list-profiles"]:
+            return reads(f"{name} configure list")
         case ["s3", "ls"]:
             return reads(f"{name} s3 ls")
         case [service, verb] if _NAME.fullmatch(service) and _AWS_READS.fullmatch(verb):
@@ -124,9 +127,13 @@ def _gcloud(name: str, words: tuple[Word, ...]) -> Judgement:
 
 
 def _azure(name: str, words: tuple[Word, ...]) -> Judgement:
-    path = _read_path(words, values=_AZURE_VALUES, flags=frozenset({"-d", "--show-details", "--only-show-errors"}))
+    path = _read_path(
+        words, values=_AZURE_VALUES, flags=frozenset({"-d", "--show-details", "--only-show-errors", "--version"})
+    )
     if path is None:
         return changes("option:unknown", name)
+    if [word.text for word in words] in (["--version"], ["version"]):
+        return reads(name)
     *groups, verb = path or [""]
     if not groups or not all(group in _AZURE_GROUPS for group in groups) or not _AZURE_READS.fullmatch(verb):
         return changes("verb:unknown", name)
@@ -138,6 +145,8 @@ def _other(name: str, words: tuple[Word, ...]) -> Judgement:
     path = _read_path(words, values=_OTHER_VALUES, flags=frozenset({"--no-header"}))
     if path is None:
         return changes("option:unknown", name)
+    if path == ["version"]:
+        return reads(f"{name} version")
     for place, word in enumerate(path):
         if word in _OTHER_READS[name] and place > 0:
             return reads(f"{name} {' '.join(path[: place + 1])}")

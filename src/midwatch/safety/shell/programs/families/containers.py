@@ -1,8 +1,8 @@
 """Containers on one machine: docker and those that copy its words, and the tools of the runtimes below."""
 
 from midwatch.safety.shell.programs.build import change, collect, program, verb
-from midwatch.safety.shell.programs.model import Program, Rewrite
-from midwatch.safety.shell.verdict import Category, Risk
+from midwatch.safety.shell.programs.model import Call, Program, Rewrite
+from midwatch.safety.shell.verdict import Category, Finding, Intent, Phase, Risk
 
 _HIGH = change(risk=Risk.HIGH)
 _CHANGES = (
@@ -17,7 +17,15 @@ _LIST = verb(
 _IMAGES = verb(
     flags="-a --all -q --quiet --no-trunc --digests --tree --help", values="-f --filter --format", operands="text?"
 )
-_INSPECT = verb(flags="-s --size --help", values="-f --format --type", operands="text*")
+
+
+def _watch_for_environments(call: Call) -> Finding | None:
+    if not any("Env" in word.text for word in call.values("-f --format")):
+        return None
+    return Finding(Intent.CERTAIN, f"read:{call.program}", Phase.READ, part=call.program, sensitive=("an environment",))
+
+
+_INSPECT = verb(flags="-s --size --help", values="-f --format --type", operands="text*", check=_watch_for_environments)
 _LOGS = verb(
     flags="-f --follow -t --timestamps --details --help",
     values="-n --tail --since --until",
@@ -249,6 +257,7 @@ PROGRAMS = collect(
                 verbs={"ls list ps metrics": verb(flags="-q --quiet", values="--format", operands="text*")}
             ),
             "namespaces namespace ns": verb(verbs={"ls list": verb(flags="-q --quiet")}),
+            "plugins plugin snapshots snapshot content leases": verb(verbs={"ls list": verb(flags="-q --quiet")}),
             "version info": verb(),
         },
     ),

@@ -51,6 +51,7 @@ PROGRAMS = collect(
         flags="-c --count -d --repeated -D -i --ignore-case -u --unique -z --zero-terminated --help --version",
         values="-f --skip-fields -s --skip-chars -w --check-chars",
         optional="--all-repeated --group",
+        style="stop",  # where options may not follow, one that does is a file
         operands="path?",  # a second one is written
     ),
     program(
@@ -179,6 +180,13 @@ PROGRAMS = collect(
         values="-l --length -a --algorithm",
         operands="path*",
         inert=True,
+    ),
+    program(
+        "iconv",
+        flags="-l --list -c -s --silent --verbose --help --version",
+        values="-f --from-code -t --to-code",
+        writes="-o --output",
+        operands="path*",
     ),
     program(
         "base64 base32 basenc",

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import partial
 
 from midwatch.safety.shell.programs.build import collect, program
+from midwatch.safety.shell.programs.destinations import host_of
 from midwatch.safety.shell.programs.model import Call
 from midwatch.safety.shell.programs.sql import inspect_psql, inspect_sql
 from midwatch.safety.shell.verdict import Category, Finding, Intent, Phase, Risk, write_finding
@@ -28,19 +29,54 @@ def _inspect_all(name: str, texts: tuple[Word, ...], inspect: Callable[[str], st
             return _refuse(name, "expansion:code")
         if refusal := inspect(word.text):
             return _refuse(name, refusal)
-    return _read(name)
+    hashes = any(_HASHES.search(word.text) for word in texts)
+    return _read(name)._replace(sensitive=("password hashes",) if hashes else ())
+
+
+def _asks_alone(call: Call, names: str, also: str) -> bool:
+    """It asks for nothing but a version or a list: what else is given is not looked at, and so not judged."""
+    return call.has(names) and not call.has(also)
+
+
+_HASHES = re.compile(
+    r"\bpg_(?:shadow|authid)\b|\bmysql\.user\b|authentication_string|rolpassword|passw(?:or)?d|\bsecrets?\b",
+    re.IGNORECASE,
+)
 
 
 def _psql(call: Call) -> Finding | None:
-    if call.has("-l --list -V --version"):
-        return None
+    places = (*call.values("-d --dbname"), *call.operands)
+    if any(not word.known for word in places):
+        return write_finding("egress:unknown", part="psql -d")
+    found = _psql_text(call)
+    hosts = tuple(host for word in places if (host := _host_in(word.text)))
+    return found if found is None or found.writes else found._replace(egress=hosts)
+
+
+def _host_in(place: str) -> str:
+    """A database may be named by an address or by settings, `host` among them."""
+    match = re.search(r"\bhost(?:addr)?\s*=\s*([^\s&]+)", place)
+    return host_of(match[1] if match else place) if match or "://" in place else ""
+
+
+_PSET = re.compile(
+    r"pager(?:=(?:on|off|always|0|1))?"
+    r"|(?:format|border|null|expanded|tuples_only|footer|numericlocale|linestyle|columns|title|fieldsep|recordsep)(?:=[\w.,;-]*)?"
+)
+
+
+def _psql_text(call: Call) -> Finding | None:
+    if _asks_alone(call, "-l --list -V --version", "-c --command"):
+        return _read("psql")
     if any(not re.fullmatch(r"ON_ERROR_STOP(?:=\w+)?", word.text) for word in call.values("-v --set --variable")):
         return write_finding("option:foreign", part="psql -v")
+    if not all(word.known and _PSET.fullmatch(word.text) for word in call.values("-P --pset")):
+        return write_finding("option:foreign", part="psql -P")
     return _inspect_all("psql", call.values("-c --command"), inspect_psql)
 
 
 def _mysql(call: Call) -> Finding | None:
-    if call.has("-V --version"):
+    if _asks_alone(call, "-V --version", "-e --execute"):
         return None
     return _inspect_all("mysql", call.values("-e --execute"), _inspect_mysql)
 
@@ -50,7 +86,7 @@ def _inspect_mysql(text: str) -> str | None:
 
 
 def _sqlite(call: Call) -> Finding | None:
-    if call.has("-version"):
+    if call.has("-version") and not call.operands:
         return None
     database, *statements = call.operands or (Word(""),)
     if database.text.startswith("file:") and "mode=" in database.text and "mode=ro" not in database.text:
@@ -59,7 +95,7 @@ def _sqlite(call: Call) -> Finding | None:
 
 
 _SQLITE_COMMAND = re.compile(
-    r"\.(?:tables|schema|indexes|indices|databases|dbinfo|show|stats|version|headers? (?:on|off)|mode [a-z]+)"
+    r"\.(?:tables|schema|dump|indexes|indices|databases|dbinfo|show|stats|version|headers? (?:on|off)|mode [a-z]+)"
     r"(?: [\w%.-]+)?"
 )
 
@@ -71,7 +107,7 @@ def _inspect_sqlite(text: str) -> str | None:
 
 
 def _clickhouse(call: Call) -> Finding | None:
-    if call.has("-V --version"):
+    if _asks_alone(call, "-V --version", "-q --query"):
         return None
     return _inspect_all("clickhouse-client", call.values("-q --query"), partial(inspect_sql, dialect="clickhouse"))
 
@@ -93,9 +129,9 @@ _REDIS_STREAMS = frozenset({"monitor", "subscribe", "psubscribe", "ssubscribe"})
 
 
 def _redis(call: Call) -> Finding | None:
-    if call.has("-v --version --bigkeys --memkeys --hotkeys --scan"):
+    if not call.operands and call.has("-v --version --bigkeys --memkeys --hotkeys --scan"):
         return None
-    if call.has("--stat --latency --latency-history"):
+    if not call.operands and call.has("--stat --latency --latency-history"):
         return _read("redis-cli", endless=Category.STREAM)
     if not call.operands:
         return _refuse("redis-cli", "sql:unseen", endless=Category.REPL)
@@ -103,7 +139,10 @@ def _redis(call: Call) -> Finding | None:
     if first in _REDIS_STREAMS:
         return _read("redis-cli", endless=Category.STREAM)
     if first in _REDIS_READS or f"{first}:{second}" in _REDIS_PAIRS:
-        return _read("redis-cli")
+        shows = f"{first}:{second}" == "acl:list" or (
+            first == "config" and any(re.search(r"pass|auth|\*", word.text.lower()) for word in call.operands[2:])
+        )
+        return _read("redis-cli")._replace(sensitive=("stored passwords",) if shows else ())
     return _refuse("redis-cli", "sql:writes")
 
 
@@ -112,12 +151,20 @@ _MONGO = re.compile(
     r"|conf|config|printReplicationInfo|printSecondaryReplicationInfo|getCollectionNames|getCollectionInfos|version|hostInfo"
     r"|currentOp|getIndexes|countDocuments|estimatedDocumentCount|dataSize|storageSize|totalSize|getMongo|getName|getReplicationInfo"
     r"|printShardingStatus|getBalancerState|serverBuildInfo|serverCmdLineOpts|getProfilingStatus)\(\s*\)(?:\.[A-Za-z_]\w*)*)\)?;?"
+    r"|show (?:dbs|databases|collections|tables|users|roles|profile|logs)"
+    r"|db\.(?:adminCommand|runCommand)\(\{\s*(?:listDatabases|ping|serverStatus|replSetGetStatus|buildInfo|hostInfo|dbStats|currentOp"
+    r"|connPoolStats)\s*:\s*1\s*\}\)"
+    # Without parentheses, backticks and dollars there is neither a call nor an operator that runs code.
+    r"|db(?:\.[A-Za-z_]\w*)+\.(?:find|findOne|countDocuments|distinct)\([\w\s:\"',.{}-]*\)"
+    r"(?:\.(?:limit|skip)\([0-9]+\)|\.sort\([\w\s:\"',.{}-]*\)|\.(?:count|pretty|toArray|size)\(\))*;?"
 )
 
 
 def _mongo(call: Call) -> Finding | None:
-    if call.has("--version"):
+    if _asks_alone(call, "--version", "--eval"):
         return None
+    if any(not word.known for word in call.operands):
+        return write_finding("egress:unknown", part=call.program)
     return _inspect_all(
         "mongosh", call.values("--eval"), lambda text: None if _MONGO.fullmatch(text.strip()) else "sql:writes"
     )
@@ -145,9 +192,9 @@ PROGRAMS = collect(
         flags="-A --no-align -t --tuples-only -x --expanded -q --quiet -X --no-psqlrc -w --no-password -W -l --list -1"
         " --single-transaction --csv -H --html -e -b -a -E -z -0 -n --no-readline -V --version -S -s",
         values="-U --username -p --port -d --dbname -c --command -F --field-separator -R --record-separator -v --set"
-        " --variable",
+        " --variable -P --pset",
         hosts="-h --host",
-        writes="-o --output -L --log-file -f --file -P --pset",
+        writes="-o --output -L --log-file -f --file",
         operands="text text",
         conditional=True,
         check=_psql,

@@ -2,9 +2,10 @@
 
 import re
 
+from midwatch.safety.shell.programs.answers import secrets_in
 from midwatch.safety.shell.programs.build import change, collect, program, verb
 from midwatch.safety.shell.programs.model import Call, Rewrite
-from midwatch.safety.shell.verdict import Category, Finding, Risk, write_finding
+from midwatch.safety.shell.verdict import Category, Finding, Intent, Phase, Risk, write_finding
 
 _HELP = " --help --version"
 _COMPARE = (
@@ -32,6 +33,14 @@ def _refuse_first_command(call: Call) -> Finding | None:
     if any(word.text.startswith("+") and not _FIRST_LINE.fullmatch(word.text) for word in call.operands):
         return write_finding("operands:command", part=call.program)
     return None
+
+
+def _show_lists(call: Call) -> Finding | None:
+    """A list of names is itself read, and shown where a name is not found."""
+    secrets = secrets_in(call.values("-f --files-from --files0-from"))
+    if not secrets:
+        return None
+    return Finding(Intent.CERTAIN, f"read:{call.program}", Phase.READ, part=call.program, sensitive=secrets)
 
 
 _FIRST_LINE = re.compile(r"\+[0-9]*[GF]?")
@@ -71,6 +80,7 @@ PROGRAMS = collect(
         operands="path*",
         inert=True,
         names_only=True,
+        check=_show_lists,
     ),
     program(
         "df",
@@ -92,6 +102,7 @@ PROGRAMS = collect(
         paths="-f --files-from",
         operands="path*",
         names_only=True,
+        check=_show_lists,
     ),
     program(
         "tree",
@@ -279,7 +290,7 @@ PROGRAMS = collect(
     ),
     program("zdiff zcmp xzdiff bzdiff", flags="-u -q -s -i -w -b --help", operands="path path"),
     program(
-        "less more most pg bat batcat",
+        "less more most pg",
         flags="-N -S -R -r -n -i -I -F -X -e -E -M -m -s -f -c -d -l -p -u --help",
         digits=True,
         operands="path*",
@@ -288,12 +299,32 @@ PROGRAMS = collect(
         check=_refuse_first_command,
         risk=Risk.MEDIUM,
     ),
+    program(
+        "bat batcat",
+        flags="-n --number -p --plain -A --show-all -u -f --force-colorization -S -L --list-languages -P -d"
+        " --diff -s --squeeze-blank -h -V" + _HELP,
+        values="-l --language -r --line-range -H --highlight-line --theme --style --paging --color --decorations --tabs"
+        " --wrap --terminal-width -m --map-syntax --file-name --italic-text",
+        foreign="--pager --config-dir --cache-dir --lessopen",
+        operands="path*",
+        endless=Category.PAGER,
+        bounds="-P --paging",
+        rewrite=Rewrite(program="cat", pipe="head -200"),
+    ),
     ("cp mv install ln link mkdir mkfifo mknod touch truncate split csplit rename tee", change()),
     ("rm rmdir unlink shred wipe srm", change(risk=Risk.HIGH)),
     ("chmod chown chgrp chattr setfacl setfattr chcon restorecon setcap", change(risk=Risk.HIGH)),
     program("lsattr", flags="-R -a -d -v -l -p -V", operands="path*", inert=True, names_only=True),
     program(
-        "getfacl getfattr getcap",
+        "getfattr",
+        flags="-d --dump -h --no-dereference -L --logical -P --physical -R --recursive --absolute-names --only-values"
+        + _HELP,
+        values="-n --name -m --match -e --encoding",
+        operands="path*",
+        names_only=True,
+    ),
+    program(
+        "getfacl getcap",
         flags="-a --access -d --default -c --omit-header -e --all-effective -n --numeric -p"
         " --absolute-names -R --recursive"
         " -t --tabular -L -P -h --no-dereference -r -v" + _HELP,

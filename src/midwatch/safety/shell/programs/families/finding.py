@@ -47,7 +47,14 @@ def _find(name: str, words: tuple[Word, ...]) -> Judgement:
             return changes("option:writes", f"find {text}", risk=_WRITES[text])
         elif text not in _ALONE and text not in _LEADING:
             _check_path(name, word)
-    return reads(name, nested=tuple(nested), sensitive=secrets_in(words) if nested else ())
+    return reads(name, nested=tuple(nested), sensitive=_find_secrets(words) if nested else ())
+
+
+def _find_secrets(words: tuple[Word, ...]) -> tuple[str, ...]:
+    """What it looks for may be a secret only where it looks."""
+    names = [words[at + 1].text for at, word in enumerate(words[:-1]) if word.text in {"-name", "-iname"}]
+    roots = [word.text for word in words if word.text.startswith(("/", "~"))]
+    return secrets_in([*words, *(Word(f"{root}/{name}") for root in roots for name in names)])
 
 
 def _check_path(name: str, word: Word) -> None:
@@ -58,9 +65,9 @@ def _check_path(name: str, word: Word) -> None:
 
 
 def _check_value(name: str, values: tuple[Word, ...]) -> None:
-    """A pattern without quotes becomes names of files, and those could be actions."""
+    """A pattern without quotes becomes names of files, and those could be actions. Not all take the value."""
     for word in values:
-        if word.splits or (word.glob and _may_be_powerful(word)):
+        if word.splits or word.text in _POWERFUL or (word.glob and _may_be_powerful(word)):
             raise Refused("expansion:option", f"{name} {word.text}")
 
 

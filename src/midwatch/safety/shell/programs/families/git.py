@@ -1,6 +1,7 @@
 """git: the verbs that look at a repository, in their looking forms."""
 
 from midwatch.safety.shell.programs.build import change, collect, program, verb
+from midwatch.safety.shell.programs.phrases import keep_operands
 from midwatch.safety.shell.verdict import Risk
 
 _DIFF = (
@@ -43,7 +44,7 @@ _refs = verb(
     values="--points-at",
     optional="--sort --format --contains --no-contains --merged --no-merged --color --column --abbrev -n",
     operands="",
-    operands_with={"-l --list": "text*"},
+    operands_with={"-l --list --contains --no-contains --merged --no-merged": "text*"},
 )
 _MEDIUM = change()
 
@@ -163,6 +164,17 @@ PROGRAMS = collect(
                 optional="--type",
                 needs="-l --list --get --get-all --get-regexp",
                 operands="text text",
+            ),
+            "fsck": verb(
+                flags="--full --connectivity-only --unreachable --dangling --no-dangling --strict --no-progress"
+                " --no-reflogs -v --verbose",
+                operands="text*",
+            ),
+            "ls-remote": verb(
+                flags="-h --heads --branches -t --tags --refs -q --quiet --symref --get-url --exit-code",
+                operands="text",
+                conditional=True,
+                check=keep_operands(r"[A-Za-z0-9][\w-]*"),
             ),
             "worktree": verb(verbs={"list": verb(flags="-v --verbose --porcelain -z")}),
             "submodule": verb(

@@ -2,6 +2,7 @@
 
 from midwatch.safety.shell.programs.build import change, collect, program, verb
 from midwatch.safety.shell.programs.model import Call, Rewrite
+from midwatch.safety.shell.programs.phrases import say
 from midwatch.safety.shell.verdict import Finding, Risk, write_finding
 
 _HELP = " --help --version -h -V"
@@ -18,6 +19,13 @@ def _refuse_log_settings(call: Call) -> Finding | None:
     if all(word.known and "," not in word.text for word in call.values("-l --log")):
         return None
     return write_finding("option:writes", risk=Risk.HIGH, part="smartctl -l")
+
+
+_PRINT = say(r"/dev/[\w/-]+(?: unit \w+)? print(?: (?:free|list|all|devices|[0-9]+))?")
+
+
+def _only_print(call: Call) -> Finding | None:
+    return None if call.has("-l --list") and not call.operands else _PRINT(call)
 
 
 PROGRAMS = collect(
@@ -69,7 +77,6 @@ PROGRAMS = collect(
         "swapon",
         flags="-s --summary --noheadings --raw --bytes" + _HELP,
         optional="--show",
-        needs="-s --summary --show",
         risk=Risk.HIGH,
     ),
     program(
@@ -162,16 +169,37 @@ PROGRAMS = collect(
         },
         risk=Risk.HIGH,
     ),
-    program("hdparm", flags="-I -i -g -v", needs="-I -i -g", operands="path*", names_only=True, risk=Risk.HIGH),
     program(
-        "fdisk sfdisk gdisk",  # `sgdisk -l` loads a table
+        "hdparm",
+        flags="-I -i -g -v -t -T -C",
+        needs="-I -i -g -t -T -C",
+        operands="path*",
+        names_only=True,
+        risk=Risk.HIGH,
+    ),
+    program(
+        "sfdisk",
+        flags="-l --list -d --dump -J --json -F --list-free -s --show-size -v" + _HELP,
+        needs="-l --list -d --dump -J --json -F --list-free -s --show-size --version --help -h -V -v",
+        operands="path*",
+        names_only=True,
+        risk=Risk.HIGH,
+    ),
+    program(
+        "fdisk gdisk",  # `sgdisk -l` loads a table
         flags="-l --list -x --list-details" + _HELP,
         needs="-l --list -x --list-details",
         operands="path*",
         names_only=True,
         risk=Risk.HIGH,
     ),
-    program("parted", flags="-l --list -s --script -m --machine", needs="-l --list", risk=Risk.HIGH),
+    program(
+        "parted",
+        flags="-l --list -s --script -m --machine",
+        operands="text*",
+        check=_only_print,
+        risk=Risk.HIGH,
+    ),
     program(
         "mdadm",
         flags="-D --detail -E --examine -Q --query -s --scan -v --verbose -b --brief" + _HELP,
@@ -240,7 +268,7 @@ PROGRAMS = collect(
         risk=Risk.HIGH,
     ),
     (
-        "umount swapoff modprobe insmod rmmod depmod kexec mkswap mkfs wipefs blockdev badblocks fsck e2fsck resize2fs",
+        "umount swapoff modprobe insmod rmmod depmod kexec mkswap mkfs wipefs badblocks fsck e2fsck resize2fs",
         change(risk=Risk.HIGH),
     ),
     ("mkfs.ext4 mkfs.xfs mkfs.btrfs mkfs.vfat fstrim dd partprobe cryptsetup hwclock", change(risk=Risk.HIGH)),
@@ -251,7 +279,7 @@ PROGRAMS = collect(
     ),
     ("pvcreate pvremove pvresize pvscan vgscan pvmove sgdisk growpart xfs_growfs xfs_repair", change(risk=Risk.HIGH)),
     (
-        "useradd userdel usermod groupadd groupdel groupmod passwd chpasswd chsh chfn gpasswd visudo vipw",
+        "useradd userdel usermod groupadd groupdel groupmod chpasswd chsh chfn gpasswd vipw",
         change(risk=Risk.HIGH),
     ),
 )

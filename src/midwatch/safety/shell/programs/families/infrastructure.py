@@ -31,7 +31,6 @@ def _keep_to_system(call: Call) -> Finding | None:
 
 
 _TEXTS = verb(operands="text*")
-_PVE_LIST = verb(flags="--full --verbose --current --enabled", values="--content --vmid --storage", operands="text*")
 
 PROGRAMS = collect(
     program(
@@ -57,7 +56,13 @@ PROGRAMS = collect(
                     )
                 }
             ),
-            "debug tsdb push": _HIGH,
+            "tsdb": verb(
+                verbs={
+                    "list": verb(flags="-r --human-readable", operands="path"),
+                    "analyze": verb(flags="--extended", values="--limit --match", operands="path text"),
+                }
+            ),
+            "debug push": _HIGH,
         },
     ),
     program(
@@ -82,7 +87,8 @@ PROGRAMS = collect(
                 verbs={
                     "query": verb(flags="-q --quiet --expired", values="--within --created-by --id", operands="text*"),
                     "add expire import update": _HIGH,
-                }
+                },
+                default_verb="query",
             ),
             "check-config": verb(operands="path*"),
             "config": verb(
@@ -159,7 +165,16 @@ PROGRAMS = collect(
         check=_refuse_settings,
         risk=Risk.HIGH,
     ),
-    program("exim exim4", flags="-bp -bpc -bpr -bV", style="single", needs="-bp -bpc -bpr -bV", risk=Risk.HIGH),
+    program(
+        "exim exim4",
+        flags="-bp -bpc -bpr -bV -Mvh -Mvb -Mvl",
+        style="single",
+        needs="-bp -bpc -bpr -bV -Mvh -Mvb -Mvl",
+        operands="",
+        operands_with={"-Mvh -Mvb -Mvl": "text"},
+        reveals={"-Mvh": "mail", "-Mvb": "mail"},
+        risk=Risk.HIGH,
+    ),
     program(
         "rabbitmqctl rabbitmq-diagnostics",
         flags="-q --quiet -s --silent",
@@ -170,6 +185,7 @@ PROGRAMS = collect(
             "status cluster_status version ping alarms memory_breakdown": verb(
                 flags="--online --offline", values="--unit"
             ),
+            "listeners check_running check_local_alarms check_alarms check_port_connectivity node_health_check": verb(),
             "list_queues list_exchanges list_bindings"
             " list_connections list_channels list_consumers list_vhosts": _TEXTS,
             "list_users list_permissions list_policies list_user_permissions list_feature_flags": _TEXTS,
@@ -210,7 +226,8 @@ PROGRAMS = collect(
                 }
             ),
             "providers workspace": verb(verbs={"list show": verb()}, default_verb="show"),
-            "apply destroy import init taint untaint refresh plan console login fmt": _HIGH,
+            "apply destroy import init taint untaint refresh plan console login": _HIGH,
+            "fmt": verb(style="single", flags="-check -diff -recursive -no-color", needs="-check", operands="path"),
         },
         risk=Risk.HIGH,
     ),
@@ -223,7 +240,13 @@ PROGRAMS = collect(
             "status version": verb(style="single", values="-format"),
             "kv": verb(
                 verbs={
-                    "list metadata": verb(style="single", values="-mount -format", operands="text*"),
+                    "list": verb(style="single", values="-mount -format", operands="text*"),
+                    "metadata": verb(
+                        verbs={
+                            "get": verb(style="single", values="-mount -format", operands="text"),
+                            "put patch delete": _HIGH,
+                        }
+                    ),
                     "get": verb(
                         style="single",
                         values="-mount -field -format -version",
@@ -241,9 +264,14 @@ PROGRAMS = collect(
                 check=_keep_to_system,
             ),
             "list": verb(style="single", values="-format", operands="text"),
-            "secrets auth audit policy": verb(
+            "policy": verb(
+                verbs={"list": verb(style="single", values="-format"), "read": verb(style="single", operands="text")}
+            ),
+            "secrets auth audit": verb(
                 verbs={"list": verb(style="single", flags="-detailed", values="-format")}, risk=Risk.HIGH
             ),
+            "operator": verb(verbs={"raft": verb(verbs={"list-peers": verb(style="single", values="-format")})}),
+            "token": verb(verbs={"lookup": verb(style="single", values="-format", sensitive="an access token")}),
         },
         risk=Risk.HIGH,
     ),
@@ -290,10 +318,13 @@ PROGRAMS = collect(
                         bounds="-tail -n",
                         rewrite=Rewrite(add=("-tail",)),
                     ),
+                    "history list": verb(style="single", flags="-json -p -full", operands="text?"),
+                    "inspect": verb(style="single", flags="-json", operands="text", sensitive="a configuration"),
                     "run stop restart exec drain eligibility promote purge": _HIGH,
                 }
             ),
             "server": verb(verbs={"members": verb(style="single", flags="-detailed -verbose -json")}),
+            "operator": verb(verbs={"raft": verb(verbs={"list-peers": verb()})}),
         },
         risk=Risk.HIGH,
     ),
@@ -325,66 +356,22 @@ PROGRAMS = collect(
         foreign="-c --conf --cluster -n --name --id -k --keyring -m --mon-host -i -o",
         inherit=True,
         verbs={
-            "status health df fsid version versions": verb(operands="text?"),
+            "status health df fsid version versions quorum_status": verb(operands="text?"),
+            "orch": verb(verbs={"ps ls status": _TEXTS, "host device": verb(verbs={"ls": _TEXTS})}),
+            "crash": verb(verbs={"ls ls-new": verb(), "info": verb(operands="text")}),
+            "config": verb(verbs={"dump": verb(sensitive="a configuration"), "get": _TEXTS}),
+            "auth": verb(verbs={"ls list get": verb(operands="text*", sensitive="cluster credentials")}),
+            "device": verb(verbs={"ls": verb(), "info": verb(operands="text")}),
             "osd": verb(
-                verbs={"tree df stat status perf": verb(), "pool": verb(verbs={"ls stats": verb(operands="text?")})}
+                verbs={
+                    "tree df stat status perf dump ls": verb(),
+                    "pool": verb(verbs={"ls stats": verb(operands="text?")}),
+                }
             ),
-            "mon mgr mds fs": verb(verbs={"stat status ls": verb()}),
-            "pg": verb(verbs={"stat": verb(), "dump_stuck": _TEXTS}),
+            "mon mgr mds fs": verb(verbs={"stat status ls dump": verb()}),
+            "pg": verb(verbs={"stat dump ls": verb(operands="text?"), "dump_stuck": _TEXTS}),
         },
         risk=Risk.HIGH,
     ),
-    program(
-        "virsh",
-        flags="-r --readonly -q --quiet -v -V" + _HELP,
-        foreign="-c --connect",
-        verbs={
-            "list": verb(flags="--all --inactive --running --name --uuid --title --state-running --state-shutoff"),
-            "dominfo domstate domid domblklist domiflist domblkinfo domifaddr vcpuinfo dommemstat": verb(
-                flags="--details --reason", values="--domain --source", operands="text*"
-            ),
-            "dumpxml": verb(flags="--inactive", operands="text"),
-            "nodeinfo version uri hostname capabilities nodememstats": verb(),
-            "net-list pool-list vol-list iface-list snapshot-list": verb(flags="--all --details", operands="text?"),
-            "domstats": verb(flags="--state --cpu-total --balloon --vcpu --interface --block --raw", operands="text*"),
-            "start shutdown reboot destroy undefine suspend"
-            " resume create define edit migrate save restore reset": _HIGH,
-        },
-        risk=Risk.HIGH,
-    ),
-    program(
-        "pct",
-        verbs={
-            "list": verb(),
-            "status config df cpusets listsnapshot pending": verb(flags="--verbose --current", operands="number"),
-            "exec": verb(operands="guest argv"),
-            "start stop shutdown reboot suspend resume create destroy restore set enter clone migrate rollback snapshot"
-            " push pull mount unmount resize template unlock": _HIGH,
-        },
-        risk=Risk.HIGH,
-    ),
-    program(
-        "qm",
-        verbs={
-            "list": verb(flags="--full"),
-            "status config listsnapshot pending showcmd": verb(flags="--verbose --current --pretty", operands="number"),
-            "guest": verb(verbs={"exec": verb(operands="guest argv")}),
-            "start stop shutdown reboot reset suspend resume create destroy set clone migrate rollback snapshot monitor"
-            " terminal importdisk unlock sendkey resize template": _HIGH,
-        },
-        risk=Risk.HIGH,
-    ),
-    program(
-        "pvesh",
-        verbs={
-            "get ls": verb(flags="--human-readable --noborder --noheader", values="--output-format", operands="text")
-        },
-        risk=Risk.HIGH,
-    ),
-    program("pvecm", verbs={"status nodes": verb()}, risk=Risk.HIGH),
-    program("pvesm", verbs={"status list": _PVE_LIST, "alloc free add set remove": _HIGH}, risk=Risk.HIGH),
-    program("pveversion", flags="-v --verbose"),
-    program("ha-manager", verbs={"status config": verb(flags="--verbose", values="--type")}, risk=Risk.HIGH),
-    program("pvesr", verbs={"list status": verb(values="--guest")}, risk=Risk.HIGH),
-    ("pveceph vzdump qmrestore pveum pvenode ansible ansible-playbook puppet chef-client salt salt-call", _HIGH),
+    ("chef-client salt salt-call", _HIGH),
 )

@@ -44,7 +44,9 @@ def _jq(name: str, words: tuple[Word, ...]) -> Judgement:
 
 
 def _yq(call: Call) -> Finding | None:
-    if any(not word.known or re.search(r"\bload|\bsystem\b", word.text) for word in call.operands[:1]):
+    if any(not word.known for word in call.operands[:1]) or any(
+        re.search(r"\bload|\bsystem\b", word.text) for word in call.operands[:2]
+    ):
         return Finding(Intent.WRITE, "yq:loads", Phase.WRITE, part="yq")
     if any(_ENVIRONMENT.search(word.text) for word in call.operands):
         return Finding(Intent.CERTAIN, "read:yq", Phase.READ, part="yq", sensitive=("an environment",))
@@ -56,10 +58,10 @@ PROGRAMS = collect(
     program(
         "yq",
         flags="-r --unwrapScalar -P --prettyPrint -N --no-doc -e --exit-status -M --no-colors -C --colors -n"
-        " --null-input -j --tojson -y --yaml-output -Y -s --slurp -c --compact-output -S -v --verbose -V --version"
+        " --null-input -j --tojson -y --yaml-output -Y --slurp -c --compact-output -S -v --verbose -V --version"
         " -h --help",
         values="-o --output-format -p --input-format -I --indent",
-        writes="-i --inplace --in-place --split-exp --split-exp-file -f --front-matter --from-file",
+        writes="-i --inplace --in-place -s --split-exp --split-exp-file -f --front-matter --from-file",
         operands="text path*",
         check=_yq,
     ),

@@ -26,6 +26,14 @@ def _watch_for_secrets(call: Call) -> Finding | None:
     return None
 
 
+def _keep_to_files(call: Call) -> Finding | None:
+    """A chart that is not a folder here is fetched and kept."""
+    local = all(word.known and "://" not in word.text for word in call.values("-f --values"))
+    if local and call.operands and call.operands[-1].known and call.operands[-1].text.startswith((".", "/")):
+        return None
+    return write_finding("operands:fetches", risk=Risk.HIGH, part=call.program)
+
+
 _WAITS = Rewrite(add=("--watch=false",))
 _GET = verb(
     flags="-A --all-namespaces -w --watch-only --no-headers --ignore-not-found --show-kind --show-labels"
@@ -153,6 +161,14 @@ _OPENSHIFT_VERBS: dict[str, Program] = {
     ),
     "new-app new-project new-build start-build cancel-build import-image rsh rsync process tag login logout": _HIGH,
 }
+_KUBECTL = verb(
+    flags="--match-server-version --warnings-as-errors --help -h",
+    values="-n --namespace --request-timeout",
+    foreign=_FOREIGN,
+    inherit=True,
+    risk=Risk.HIGH,
+    verbs=_VERBS,
+)
 _HELM_FOREIGN = (
     "--kube-context --kubeconfig --kube-apiserver --kube-token --kube-ca-file --kube-as-user --kube-as-group"
     " --kube-tls-server-name --kube-insecure-skip-tls-verify --registry-config --repository-config"
@@ -160,15 +176,7 @@ _HELM_FOREIGN = (
 )
 
 PROGRAMS = collect(
-    program(
-        "kubectl k k3s-kubectl",
-        flags="--match-server-version --warnings-as-errors --help -h",
-        values="-n --namespace --request-timeout",
-        foreign=_FOREIGN,
-        inherit=True,
-        risk=Risk.HIGH,
-        verbs=_VERBS,
-    ),
+    ("kubectl k k3s-kubectl", _KUBECTL),
     program(
         "oc",
         flags="--match-server-version --warnings-as-errors --help -h",
@@ -219,11 +227,29 @@ PROGRAMS = collect(
                         flags="-l --versions -r --regexp --devel --fail-on-no-result",
                         values="-o --output --version --max-col-width",
                         operands="text*",
-                    )
+                    ),
+                    "hub": verb(flags="--list-repo-url", values="-o --output --max-col-width", operands="text*"),
                 }
+            ),
+            "lint template": verb(
+                flags="--strict --quiet --include-crds --skip-tests",
+                values="--set --set-string -s --show-only --kube-version -a --api-versions",
+                paths="-f --values",
+                operands="text text",
+                conditional=True,
+                check=_keep_to_files,
+            ),
+            "show inspect": verb(
+                verbs={"chart values readme all crds": verb(operands="text", conditional=True, check=_keep_to_files)}
             ),
             "install upgrade uninstall delete del rollback test create package push pull dependency": _HIGH,
         },
+    ),
+    program(
+        "k3s microk8s",
+        flags="--version -h --help",
+        verbs={"kubectl": _KUBECTL, "check-config": verb(), "status": verb()},
+        risk=Risk.HIGH,
     ),
     program("kubectx kubens", flags="-c --current -h --help"),  # with a name they switch
 )

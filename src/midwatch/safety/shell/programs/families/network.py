@@ -4,7 +4,9 @@ import re
 
 from midwatch.safety.shell.programs.build import change, collect, program, verb
 from midwatch.safety.shell.programs.model import Call, Program, Rewrite
+from midwatch.safety.shell.programs.phrases import keep_values, say
 from midwatch.safety.shell.verdict import Category, Finding, Intent, Phase, Risk, write_finding
+from midwatch.safety.shell.words import HOLE
 
 _HELP = " --help --version"
 _HIGH = change(risk=Risk.HIGH)
@@ -17,6 +19,13 @@ def _ask_names(call: Call) -> Finding | None:
         return write_finding("egress:unknown", phase=Phase.GUARD, part=call.program)
     asked = tuple(word.text.lstrip("@") for word in call.operands if not word.text.startswith("+"))
     return Finding(Intent.CERTAIN, f"read:{call.program}", Phase.READ, part=call.program, egress=asked)
+
+
+def _refuse_unknown_names(call: Call) -> Finding | None:
+    """A name in a filter is looked up, and what is looked up leaves the machine."""
+    if any(HOLE in word.text for word in call.operands):
+        return write_finding("egress:unknown", phase=Phase.GUARD, part=call.program)
+    return None
 
 
 def _refuse_joined(call: Call) -> Finding | None:
@@ -76,6 +85,7 @@ PROGRAMS = collect(
         foreign="-N --net",
         operands="text*",
         follow="-E --events",
+        check=_refuse_unknown_names,
     ),
     program(
         "netstat",
@@ -158,6 +168,7 @@ PROGRAMS = collect(
         operands="text*",
         conditional=True,
         sensitive="network traffic",
+        check=_refuse_unknown_names,
         endless=Category.STREAM,
         bounds="-c --count -r -D --list-interfaces",
     ),
@@ -183,6 +194,21 @@ PROGRAMS = collect(
             "dgst sha1 sha256 sha512 md5": verb(
                 style="single", flags="-sha1 -sha256 -sha384 -sha512 -md5 -r -hex -c", operands="path*"
             ),
+            "verify": verb(
+                style="single",
+                flags="-verbose -show_chain",
+                values="-purpose -verify_hostname",
+                paths="-CAfile -CApath -untrusted",
+                operands="path*",
+            ),
+            "rsa ec pkey": verb(
+                style="single",
+                flags="-noout -check -text -modulus -pubin",
+                needs="-noout",
+                values="-inform",
+                paths="-in",
+                sensitive="private keys",
+            ),
             "version": verb(style="single", flags="-a -v -b -o -f -p -d -e"),
             "ciphers": verb(style="single", flags="-v -V -s -tls1_2 -tls1_3 -stdname", operands="text?"),
             "errstr": verb(operands="text*"),
@@ -203,14 +229,26 @@ PROGRAMS = collect(
         verbs={"list": verb(operands="text*", check=_refuse_joined)},
         risk=Risk.HIGH,
     ),
-    program("ufw", verbs={"status": verb(operands="text?"), "version": verb()}, risk=Risk.HIGH),
+    program(
+        "ufw",
+        verbs={
+            "status": verb(operands="text?"),
+            "version": verb(),
+            "app": verb(verbs={"list": verb(), "info": verb(operands="text")}),
+            "show": verb(
+                operands="text", check=say(r"added|listening|raw|builtins|(?:before|user|after|logging)-rules")
+            ),
+        },
+        risk=Risk.HIGH,
+    ),
     program(
         "firewall-cmd",
         flags="--state --list-all --list-all-zones --list-ports --list-services --list-rich-rules --list-interfaces"
         " --list-sources --get-active-zones --get-default-zone --get-zones --get-services --permanent --version --help",
-        values="--zone --info-zone --info-service",
+        values="--zone --info-zone --info-service --query-service --query-port --query-interface --query-source",
         needs="--state --list-all --list-all-zones --list-ports --list-services --list-rich-rules --list-interfaces"
-        " --list-sources --get-active-zones --get-default-zone --get-zones --get-services --info-zone --info-service",
+        " --list-sources --get-active-zones --get-default-zone --get-zones --get-services --info-zone --info-service"
+        " --query-service --query-port --query-interface --query-source --version --help",
         risk=Risk.HIGH,
     ),
     program(
@@ -218,7 +256,8 @@ PROGRAMS = collect(
         verbs={
             "list save": verb(
                 flags="-n -name -t -terse -s -sorted", style="single", values="-o -output", operands="text?"
-            )
+            ),
+            "test": verb(operands="text text"),
         },
         risk=Risk.HIGH,
     ),
@@ -240,6 +279,7 @@ PROGRAMS = collect(
     ),
     program(
         "nmcli",
+        default_verb="general",
         flags="-t --terse -p --pretty -v --version -h --help --offline",
         values="-f --fields -g --get-values -m --mode -c --colors -e --escape",
         verbs={
@@ -260,17 +300,26 @@ PROGRAMS = collect(
         },
         risk=Risk.HIGH,
     ),
-    program("ntpq", flags="-p --peers -n --numeric -4 -6", needs="-p --peers", operands="host?"),
+    program(
+        "ntpq",
+        flags="-p --peers -n --numeric -4 -6",
+        values="-c --command",
+        needs="-p --peers -c --command",
+        operands="host?",
+        check=keep_values(
+            "-c --command", "rv|readvar|pe|peers|lpeers|as|associations|sysinfo|sysstats|kerninfo|iostats"
+        ),
+    ),
     program("ipcalc sipcalc", flags="-n -b -m -p -h -c -s -4 -6", operands="text*"),
     program("lldpctl", flags="-d", values="-f", operands="text*"),
     program("lft tcptraceroute", flags="-n", values="-m -q -w -f", operands="host number?"),
     program(
         "iftop nload bmon iptraf-ng",
-        flags="-n -N -P -h",
-        values="-i",
+        flags="-n -N -P -h -t",
+        values="-i -p -s",
         endless=Category.STREAM,
         rewrite=Rewrite(whole="ss -s"),
     ),
-    ("ifup ifdown dhclient dhcpcd brctl iw iwconfig wpa_supplicant wg-quick arping nmap hping3 socat telnet", _HIGH),
-    ("iptables-restore ip6tables-restore ftp tftp sftp scp rsync", _HIGH),
+    ("ifup ifdown dhclient dhcpcd wpa_supplicant wg-quick arping nmap hping3 socat telnet", _HIGH),
+    ("iptables-restore ip6tables-restore ftp tftp sftp scp", _HIGH),
 )

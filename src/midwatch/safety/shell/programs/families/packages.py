@@ -2,6 +2,7 @@
 
 from midwatch.safety.shell.programs.build import change, collect, program, verb
 from midwatch.safety.shell.programs.model import Call
+from midwatch.safety.shell.programs.phrases import keep_operands
 from midwatch.safety.shell.verdict import Finding, Risk, write_finding
 
 _HIGH = change(risk=Risk.HIGH)
@@ -29,6 +30,16 @@ def _refuse_installing(call: Call) -> Finding | None:
     return None
 
 
+def _only_ask(call: Call) -> Finding | None:
+    """`-S` installs, removes or upgrades unless it searches, shows or lists."""
+    if not call.has("-S --sync") or (
+        call.has("-s --search -i --info -l --list -g --groups")
+        and not call.has("-c --changelog -u --upgrades -Q --query")
+    ):
+        return None
+    return write_finding("option:writes", risk=Risk.HIGH, part="pacman -S")
+
+
 PROGRAMS = collect(
     program(
         "apt",
@@ -53,7 +64,7 @@ PROGRAMS = collect(
         risk=Risk.HIGH,
     ),
     program("apt-config", verbs={"dump": verb()}),
-    ("apt-get aptitude apt-key add-apt-repository apt-add-repository dpkg-reconfigure debconf-set-selections", _HIGH),
+    ("apt-get apt-key add-apt-repository apt-add-repository dpkg-reconfigure debconf-set-selections", _HIGH),
     program(
         "dpkg",
         flags="-l --list -L --listfiles -s --status -S --search -p --print-avail --get-selections -V"
@@ -122,17 +133,22 @@ PROGRAMS = collect(
                 " --size -w --webpage -W --who-owns -v -l --limit -O",
                 operands="text*",
             ),
+            "search": verb(flags="-a --all -d --description -e --exact -v -x", operands="text*"),
+            "policy": verb(operands="text*"),
+            "stats": verb(),
             "add del update upgrade fix cache fetch": _HIGH,
         },
         risk=Risk.HIGH,
     ),
     program(
         "pacman",
-        flags="-Q --query -c --changelog -d --deps -e --explicit -g --groups -i --info -k --check -l"
+        flags="-Q --query -S --sync -c --changelog -d --deps -e --explicit -g --groups -i --info -k --check -l"
         " --list -m --foreign -n"
         " --native -o --owns -q --quiet -s --search -t --unrequired -u --upgrades" + _HELP,
-        needs="-Q --query",
+        writes="-y --refresh -w --downloadonly",
+        needs="-Q --query -S --sync",
         operands="text*",
+        check=_only_ask,
         risk=Risk.HIGH,
     ),
     program(
@@ -141,13 +157,19 @@ PROGRAMS = collect(
             "list version services changes tasks connections interfaces": verb(
                 flags="--all --abs-time --last", operands="text*"
             ),
+            "info find": verb(flags="--verbose --color", operands="text*"),
+            "logs": verb(flags="-f", values="-n", operands="text*", follow="-f"),
             "install remove refresh revert enable disable start stop restart set connect disconnect": _HIGH,
         },
         risk=Risk.HIGH,
     ),
     program(
         "flatpak",
+        flags="--version --help",
         verbs={
+            "info history ps remotes": verb(
+                flags="-d --show-details --user --system", values="--columns", operands="text*"
+            ),
             "list": verb(flags="--app --runtime -d --show-details --user --system", values="--columns"),
             "install uninstall update run remote-add remote-delete": _HIGH,
         },
@@ -162,7 +184,11 @@ PROGRAMS = collect(
                 flags="-l --local --user -e --editable --all --not-required -q", values="--format --exclude --path"
             ),
             "show check": verb(flags="-f --files", operands="text*"),
-            "install uninstall download wheel config cache index hash": _HIGH,
+            "config": verb(
+                verbs={"list get debug": verb(operands="text?", sensitive="a configuration"), "set unset edit": _HIGH}
+            ),
+            "cache": verb(verbs={"dir info list": verb(operands="text?"), "purge remove": _HIGH}),
+            "install uninstall download wheel index hash": _HIGH,
         },
         risk=Risk.HIGH,
     ),
@@ -176,8 +202,13 @@ PROGRAMS = collect(
                 operands="text*",
             ),
             "root prefix bin": verb(flags="-g --global"),
-            "install i add uninstall remove rm update ci run"
-            " exec publish link rebuild audit config cache start test": _HIGH,
+            "view info show v why explain outdated search": verb(
+                flags="--json -g --global -l --long", operands="text*", check=keep_operands(r"[^:]*")
+            ),
+            "config": verb(
+                verbs={"list ls get": verb(operands="text*", sensitive="a configuration"), "set delete edit": _HIGH}
+            ),
+            "install i add uninstall remove rm update ci run exec publish link rebuild audit cache start test": _HIGH,
         },
         risk=Risk.HIGH,
     ),
@@ -185,7 +216,9 @@ PROGRAMS = collect(
         "gem",
         flags="-v --version -h --help",
         verbs={
-            "list environment env": verb(flags="-l --local -a --all -d --details", operands="text*"),
+            "list environment env info search outdated contents which": verb(
+                flags="-l --local -a --all -d --details", operands="text*"
+            ),
             "install uninstall update cleanup push": _HIGH,
         },
         risk=Risk.HIGH,
@@ -193,10 +226,21 @@ PROGRAMS = collect(
     program(
         "brew",
         flags="--version --prefix --cellar",
-        verbs={"list ls leaves": verb(flags="-1 --versions --formula --cask", operands="text*")},
+        verbs={
+            "list ls leaves info deps desc uses config": verb(
+                flags="-1 --versions --formula --cask --installed --tree --json", operands="text*"
+            ),
+            "services": verb(verbs={"list info": verb(operands="text?")}),
+        },
         risk=Risk.HIGH,
     ),
-    program("update-alternatives", values="--list --display --query", needs="--list --display --query", risk=Risk.HIGH),
+    program(
+        "update-alternatives",
+        flags="--get-selections",
+        values="--list --display --query",
+        needs="--list --display --query --get-selections",
+        risk=Risk.HIGH,
+    ),
     program("ldconfig", flags="-p --print-cache -V" + _HELP, needs="-p --print-cache", risk=Risk.HIGH),
-    ("zypper emerge nix-env portage pkg_add rpmbuild alien dpkg-divert dpkg-statoverride", _HIGH),
+    ("emerge portage pkg_add rpmbuild alien dpkg-divert dpkg-statoverride", _HIGH),
 )

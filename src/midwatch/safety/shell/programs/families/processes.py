@@ -4,7 +4,8 @@ import re
 
 from midwatch.safety.shell.programs.build import change, collect, program
 from midwatch.safety.shell.programs.model import Call, Rewrite
-from midwatch.safety.shell.verdict import Category, Finding, Intent, Phase, Risk
+from midwatch.safety.shell.verdict import Category, Finding, Intent, Phase, Risk, write_finding
+from midwatch.safety.shell.words import HOLE
 
 _HELP = " --help --version"
 _BUSY = Rewrite(whole="ps aux --sort=-%cpu | head -20")
@@ -19,6 +20,13 @@ def _watch_for_environments(call: Call) -> Finding | None:
     bsd = bool(_BSD.fullmatch(first)) and "e" in first
     if bsd or any(_ENVIRONMENT.search(word.text) for word in (*shown, *call.operands)):
         return Finding(Intent.CERTAIN, "read:ps", Phase.READ, part="ps", sensitive=("the environment of processes",))
+    return None
+
+
+def _refuse_unknown_names(call: Call) -> Finding | None:
+    """`-i @name` looks the name up, and what is looked up leaves the machine."""
+    if any(HOLE in word.text for word in (*call.values("-i"), *call.operands)):
+        return write_finding("egress:unknown", phase=Phase.GUARD, part=call.program)
     return None
 
 
@@ -49,7 +57,8 @@ PROGRAMS = collect(
         endless=Category.STREAM,
         rewrite=_BUSY,
     ),
-    program("btop atop", flags="--help --version", endless=Category.STREAM, rewrite=_BUSY),
+    program("btop", flags="--help --version", endless=Category.STREAM, rewrite=_BUSY),
+    program("atop", flags="-V -h --help --version", operands="number number", endless=Category.STREAM, rewrite=_BUSY),
     program("prtstat", flags="-r --raw -V" + _HELP, operands="number*"),
     program("crontab", flags="-l", values="-u", needs="-l", risk=Risk.HIGH),
     program(
@@ -103,6 +112,7 @@ PROGRAMS = collect(
         follow="-r",
         foreign="-D -A -k -m",
         operands="text*",
+        check=_refuse_unknown_names,
     ),
     program(
         "fuser",
@@ -157,6 +167,6 @@ PROGRAMS = collect(
         bounds="-n --iter",
         rewrite=Rewrite(whole="iotop -b -n 1"),
     ),
-    ("pkill killall killall5 skill snice renice ipcrm systemd-run at batch", change(risk=Risk.HIGH)),
-    ("strace ltrace gdb perf bpftrace tcpkill", change(risk=Risk.HIGH)),
+    ("pkill killall killall5 skill snice renice ipcrm systemd-run batch", change(risk=Risk.HIGH)),
+    ("tcpkill", change(risk=Risk.HIGH)),
 )

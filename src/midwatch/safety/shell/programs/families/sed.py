@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from midwatch.safety.shell.programs.answers import changes, reads, secrets_in
-from midwatch.safety.shell.programs.arguments import read_arguments
+from midwatch.safety.shell.programs.arguments import Reading, read_arguments
 from midwatch.safety.shell.programs.build import collect, verb
 from midwatch.safety.shell.programs.model import Judgement
 from midwatch.safety.shell.words import Word
@@ -18,6 +19,7 @@ _SED = verb(
     operands="text path*",
     operands_with={"-e --expression": "path*"},
 )
+_STRICT = replace(_SED, style="stop")
 _ADDRESS = re.compile(r"\s*(?:\$|[0-9]+(?:~[0-9]+)?)")
 _AFTER_ADDRESS = re.compile(r"\s*!?\s*")
 _STEP = re.compile(r"\s*,\s*(?:[+~][0-9]+)?")
@@ -27,17 +29,21 @@ _END = re.compile(r"[ \t]*(?:[;\n]|\Z|(?=[}#]))")
 
 
 def _sed(name: str, words: tuple[Word, ...]) -> Judgement:
-    reading = read_arguments(name, _SED, words)
-    scripts = [value for key in ("-e", "--expression") for value in reading.options.get(key, ()) if value is not None]
-    files = reading.operands
-    if not scripts:
-        scripts, files = files[:1], files[1:]
-    if any(not script.known for script in scripts):
-        return changes("expansion:code", "sed")
-    refusal = inspect_script("\n".join(script.text for script in scripts))
-    if refusal:
-        return changes(refusal, "sed")
+    """Some versions read options behind operands and some do not, so that one's file is the other's script."""
+    scripts, files = _split(read_arguments(name, _SED, words))
+    others, _ = _split(read_arguments(name, _STRICT, words))
+    for found in (scripts, others):
+        if any(not script.known for script in found):
+            return changes("expansion:code", "sed")
+        refusal = inspect_script("\n".join(script.text for script in found))
+        if refusal:
+            return changes(refusal, "sed")
     return reads(name, sensitive=secrets_in(files))
+
+
+def _split(reading: Reading) -> tuple[list[Word], list[Word]]:
+    scripts = [value for key in ("-e", "--expression") for value in reading.options.get(key, ()) if value is not None]
+    return (scripts, reading.operands) if scripts else (reading.operands[:1], reading.operands[1:])
 
 
 def inspect_script(script: str) -> str | None:

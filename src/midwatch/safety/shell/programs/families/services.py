@@ -12,9 +12,9 @@ _HELP = " -h --help --version"
 def _only_status(call: Call) -> Finding | None:
     """`service NAME status` asks a script of the service; any other word makes the script do something."""
     words = [word.text if word.known else "" for word in call.operands]
-    if call.has("--status-all --help --version") and not words:
+    if call.has("--status-all --list --help --version") and not words:
         return None
-    if len(words) == 2 and words[1] == "status":  # noqa: PLR2004 -- a name and a verb
+    if len(words) == 2 and words[1] == "status" and "/" not in words[0]:  # noqa: PLR2004 -- a name and a verb
         return Finding(Intent.CONDITIONAL, f"read:{call.program}", Phase.INSPECT, part=call.program)
     return write_finding("verb:writes", risk=Risk.HIGH, part=call.program)
 
@@ -22,7 +22,7 @@ def _only_status(call: Call) -> Finding | None:
 PROGRAMS = collect(
     program(
         "service rc-service invoke-rc.d",
-        flags="--status-all --help --version",
+        flags="--status-all --list --help --version",
         operands="text text",
         check=_only_status,
         risk=Risk.HIGH,
@@ -40,7 +40,12 @@ PROGRAMS = collect(
         },
         risk=Risk.HIGH,
     ),
-    program("monit", verbs={"status summary report": _TEXTS, "start stop restart reload quit": _HIGH}, risk=Risk.HIGH),
+    program(
+        "monit",
+        flags="-V",
+        verbs={"status summary report": _TEXTS, "start stop restart reload quit": _HIGH},
+        risk=Risk.HIGH,
+    ),
     program("sv", verbs={"status s": _TEXTS}, risk=Risk.HIGH),
     program("s6-svstat svstat", operands="path*", names_only=True),
     program("getenforce"),
@@ -54,13 +59,14 @@ PROGRAMS = collect(
         "ausearch",
         flags="-i --interpret -r --raw -w --word --just-one -v",
         values="-m --message -k --key -ui -ts --start -te --end -p --pid -x --executable -c --comm -sv --success -f"
-        " --file -a",
+        " --file -a -ua --uid-all -ue -gi -ga -hn --host -sc --syscall -tm --terminal -e --exit -se --session",
         paths="-if --input",
         style="single",
     ),
     program(
         "aureport",
-        flags="-a -au -c -e -f -h -i -k -l -m -n -p -s -t -tm -u -v -x --summary --failed --success --auth --login",
+        flags="-a -au -c -e -f -h -i -k -l -m -n -p -s -t -tm -u -v -x --summary --failed --success --auth --login"
+        " --executable --file --user --event --key --mods --anomaly --avc --pid --syscall --tty --host",
         values="-ts --start -te --end",
         paths="-if --input",
         style="single",

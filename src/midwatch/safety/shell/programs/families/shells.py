@@ -75,10 +75,10 @@ def _ssh(name: str, words: tuple[Word, ...]) -> Judgement:
     if not reading.operands:
         return reads(name)
     host, *command = reading.operands
-    if not host.known or any(not value.known for value in jumps):
+    if not host.known or any(not value.known for _, value in reading.values):
         return changes("egress:unknown", name)
-    if command and command[0].text.startswith("-"):
-        return changes("option:unknown", f"ssh {command[0].text}")
+    if any(word.text.startswith("-") for word in (host, *command[:1])):
+        return changes("option:unknown", f"ssh {host.text}")
     return _enter_host(name, host, command, jumps=jumps, tty=bool(reading.tty))
 
 
@@ -108,9 +108,12 @@ def _other(name: str, words: tuple[Word, ...]) -> Judgement:
     texts = [word.text if word.known else "" for word in words]
     if texts in (["--version"], ["--help"]) or texts in _VERSIONS.get(name, ()):
         return reads(name)
+    if name == "go" and texts[:1] == ["env"] and all(_GO_NAME.fullmatch(text) for text in texts[1:]):
+        return reads(name)
     return _beyond(name, words)
 
 
+_GO_NAME = re.compile(r"[A-Z0-9_]+")
 _VERSIONS: dict[str, list[list[str]]] = {
     "perl": [["-v"], ["-V"]],
     "ruby": [["-v"]],

@@ -1,10 +1,19 @@
 """systemd: units and the journal."""
 
 from midwatch.safety.shell.programs.build import change, collect, program, verb
-from midwatch.safety.shell.programs.model import Rewrite
-from midwatch.safety.shell.verdict import Risk
+from midwatch.safety.shell.programs.model import Call, Rewrite
+from midwatch.safety.shell.verdict import Finding, Intent, Phase, Risk
 
 _HIGH = change(risk=Risk.HIGH)
+
+
+def _watch_for_environments(call: Call) -> Finding | None:
+    if not any("environ" in word.text.lower() for word in call.values("-p --property -P")):
+        return None
+    return Finding(
+        Intent.CERTAIN, "read:systemctl show", Phase.READ, part="systemctl show", sensitive=("an environment",)
+    )
+
 
 PROGRAMS = collect(
     program(
@@ -21,7 +30,8 @@ PROGRAMS = collect(
         verbs={
             "list-units list-unit-files list-sockets list-timers list-jobs": verb(operands="text*"),
             "list-machines list-automounts list-paths": verb(operands="text*"),
-            "status show cat help is-active is-failed is-enabled list-dependencies": verb(operands="text*"),
+            "show": verb(operands="text*", check=_watch_for_environments),
+            "status cat help is-active is-failed is-enabled list-dependencies": verb(operands="text*"),
             "show-environment": verb(sensitive="an environment"),
             "get-default is-system-running": verb(),
             "start stop reload restart try-restart reload-or-restart isolate kill": _HIGH,

@@ -91,12 +91,12 @@ PROGRAMS = collect(
         default_verb="time",
         verbs={
             "time blame critical-chain plot dot unit-paths exit-status capability syscall-filter": _TEXTS,
-            "calendar timestamp timespan security": _TEXTS,
+            "calendar timestamp timespan security cat-config": _TEXTS,
         },
     ),
     program(
         "systemd-cgls systemd-delta systemd-detect-virt systemd-path systemd-id128",
-        flags=_GLOBAL + " -k --kernel -c --container -v --vm",
+        flags=_GLOBAL + " -k --kernel -c --container -v --vm --list",
         values="-u --unit --user-unit -t --type --diff",
         operands="text*",
     ),

@@ -20,6 +20,8 @@ def _refuse(part: str, *, rule: str = "option:writes") -> Finding:
 
 def _is_written_out(word: Word) -> bool:
     """A pattern behind the host is what people forget to quote, and changes nothing about who is asked."""
+    if "~" in word.text:
+        return False  # also how a home folder is written here
     return word.known or (word.glob and word._replace(glob=False).known and _FIXED_HOST.match(word.text) is not None)
 
 
