@@ -9,7 +9,7 @@ RUN_ARGS ?=
 PROCESSES ?= 3
 
 .DEFAULT_GOAL := help
-.PHONY: help install run format check test chaos mutate bench picture lock clean
+.PHONY: help install run format check test coverage chaos mutate bench picture lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,10 +40,14 @@ check: install ## Format, lint, types, import contracts and the safety checklist
 test: install ## All tests: unit, database, API, safety and process tests
 	$(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist worksteal
 
+coverage: install ## Fail unless the safety tests take every branch of the safety code and the gate
+	$(BIN)/python -m coverage run -m pytest tests/safety -m "not hypothesis"
+	$(BIN)/python -m coverage report
+
 chaos: install ## Kill, freeze, cut off and restart at random; see that every promise holds (CHAOS_ARGS="--seeds 200")
 	$(BIN)/python -m tests.chaos $(CHAOS_ARGS)
 
-mutate: install ## Change the safety code a little, many times over, and see that a test notices (15 minutes)
+mutate: install ## Change the gate and the safety code a little, many times over, and see that a test notices (15 minutes)
 	$(BIN)/python scripts/mutate.py $(MUTATE_ARGS)
 
 bench: install ## Benchmarks, as ratios against a floor measured in the same run
@@ -56,4 +60,4 @@ lock: install ## Compile the hashed requirement files anew
 	$(BIN)/python scripts/lock.py
 
 clean: ## Remove the environment and caches
-	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis dist
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis .coverage dist

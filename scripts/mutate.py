@@ -1,4 +1,4 @@
-"""Mutation testing of the safety layer: changes its code a little, many times over, and counts what no test notices.
+"""Mutation testing of gate and safety layer: changes code a little, many times over, and counts what no test notices.
 
 A change that makes no difference stands in mutants.toml with its reason. Any other that survives is a missing test.
 """
@@ -17,13 +17,40 @@ from pathlib import Path
 # Loaded once, before anything is forked; our own code must not be, since forks import it changed.
 import tree_sitter
 import tree_sitter_bash
-from mutants import SOURCES, Mutant, list_mutants
+from mutants import ROOT, SOURCES, Mutant, list_mutants
 from trial import Bench, Outcome, Tests, attempt_anew, place_of
 
-FOLDER = "tests/safety"
 ENGINE = "midwatch.safety.shell"
+CORE = (
+    "midwatch.safety.machine",
+    "midwatch.safety.policy",
+    "midwatch.safety.rules",
+    "midwatch.tools.gate",
+    "midwatch.tools.appraisal",
+    "midwatch.tools.commands",
+    "midwatch.tools.consent",
+    "midwatch.tools.journaled",
+    "midwatch.tools.learning",
+)
+"""What decides on every call, and what keeps account of it."""
+OTHERS = (
+    "midwatch.safety.approvals",
+    "midwatch.safety.context",
+    "midwatch.safety.routing",
+    "midwatch.safety.selections",
+    "midwatch.safety.targets",
+)
+ENGINE_TESTS = ("tests/safety/shell",)
+QUICK_TESTS = (
+    *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "tests" / "safety").glob("test_*.py"))),
+    "tests/unit/agent/test_agent_loop.py",
+    "tests/unit/tools/test_arguments.py",
+    "tests/unit/tools/test_inflight.py",
+    "tests/unit/tools/test_order.py",
+    "tests/unit/tools/test_selected.py",
+)
+"""They start no servers and no replicas."""
 TOLD = Path(__file__).with_suffix("").with_name("mutants.toml")
-OTHERS = ("machine", "rules", "context", "routing", "approvals", "targets", "selections")
 LIMIT = 120.0
 SLOW = 0.1
 COSTLY_EVERY = 6
@@ -90,11 +117,11 @@ class Order:
 
 
 def list_modules() -> list[str]:
-    """The engine without its programs, which are tables, and the pure half of the gate."""
+    """All but the programs of the engine, which are tables."""
     folder = SOURCES / Path(*ENGINE.split("."))
     paths = [path for path in folder.rglob("*.py") if "families" not in path.parts and path.name != "__init__.py"]
     engine = [".".join(path.relative_to(SOURCES).with_suffix("").parts) for path in paths]
-    return [*sorted(engine), *(f"midwatch.safety.{name}" for name in OTHERS)]
+    return [*CORE, *OTHERS, *sorted(engine)]
 
 
 def sample(mutants: Sequence[Mutant], seed: int) -> list[Mutant]:
@@ -128,19 +155,25 @@ def attempt(mutant: Mutant, bench: Bench, order: Order) -> Outcome:
     if not runs_on_import(mutant, tests):
         reaching = sorted(tests.reaching.get(place_of(mutant), ()))
         return bench.attempt(mutant, order.arrange(mutant, reaching), limit=LIMIT)
-    is_engine = mutant.module.startswith(ENGINE)
-    folder = f"{FOLDER}/shell" if is_engine else FOLDER
-    names = [name for name in tests.seconds if name.startswith(f"{FOLDER}/shell/") is is_engine]
-    return attempt_anew(mutant, order.arrange(mutant, names), folder=folder, limit=LIMIT, tests=tests)
+    paths = ENGINE_TESTS if mutant.module.startswith(ENGINE) else QUICK_TESTS
+    names = [name for name in tests.seconds if name.startswith(paths)]
+    return attempt_anew(mutant, order.arrange(mutant, names), paths=paths, limit=LIMIT, tests=tests)
 
 
-def try_all(mutants: Sequence[Mutant], *, seconds: float) -> Report:
-    bench = Bench.open(FOLDER)
+def arrange(mutants: Sequence[Mutant], seed: int, *, tests: Tests) -> Iterator[Mutant]:
+    """All of what decides on every call, then, as long as there is time, a sample of the rest."""
+    for is_core in (True, False):
+        yield from space_out(sample([each for each in mutants if (each.module in CORE) is is_core], seed), tests)
+
+
+def try_all(mutants: Sequence[Mutant], *, seed: int, seconds: float) -> Report:
+    is_engine = any(mutant.module.startswith(ENGINE) for mutant in mutants)
+    bench = Bench.open((*QUICK_TESTS, *ENGINE_TESTS) if is_engine else QUICK_TESTS)
     until = time.monotonic() + seconds
     report, order = Report(), Order(bench.tests)
     print(f"{len(bench.tests.seconds)} tests pass unchanged; {len(mutants)} changes to try", flush=True)
     try:
-        for mutant in space_out(mutants, bench.tests):
+        for mutant in arrange(mutants, seed, tests=bench.tests):
             if time.monotonic() > until:
                 break
             outcome = attempt(mutant, bench, order)
@@ -174,7 +207,7 @@ def main() -> int:
     mutants = [mutant for module in modules for mutant in list_mutants(module)]
     gone = sorted(key for key in known - {mutant.key for mutant in mutants} if key[0] in modules)
     left = [mutant for mutant in mutants if mutant.key not in known]
-    report = try_all(sample(left, options.seed), seconds=options.seconds)
+    report = try_all(left, seed=options.seed, seconds=options.seconds)
     report.show(Counter(key[0] for key in known))
     for key in gone:
         print(f"{TOLD.name} tells of a change that is none any more: {' | '.join(key)}")

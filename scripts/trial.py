@@ -27,7 +27,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from mutants import ROOT, SOURCES, Mutant, locate
 
-PACKAGE = "midwatch.safety"
+ALL_OF = "midwatch.safety"
+OURS = "midwatch."
 Place = tuple[str, str, int]
 """File, qualified name and first line of a function."""
 _MEMORY = 4 << 30
@@ -69,12 +70,12 @@ class Bench:
     tests: Tests
 
     @classmethod
-    def open(cls, folder: str) -> "Bench":
+    def open(cls, paths: Sequence[str]) -> "Bench":
         ours, theirs = Pipe()
         process = os.fork()
         if not process:
             ours.close()
-            _leave(lambda: _collect(folder, _Server(theirs)))
+            _leave(lambda: _collect(paths, _Server(theirs)))
         theirs.close()
         try:
             tests = ours.recv()
@@ -93,19 +94,19 @@ class Bench:
         os.waitpid(self.process, 0)
 
 
-def attempt_anew(mutant: Mutant, order: Sequence[str], *, folder: str, limit: float, tests: Tests) -> Outcome:
+def attempt_anew(mutant: Mutant, order: Sequence[str], *, paths: Sequence[str], limit: float, tests: Tests) -> Outcome:
     """Imports everything again, with the change in it."""
 
     def run(connection: Connection) -> None:
         sys.meta_path.insert(0, _Finder(mutant.module, mutant.compile()))
         plugin = _Run(connection, order, tests)
-        if _collect(folder, plugin) and not plugin.ran:
+        if _collect(paths, plugin) and not plugin.ran:
             connection.send(Outcome("killed", "the import"))
 
     return _fork(run, limit=limit)
 
 
-def _collect(folder: str, plugin: object) -> int:
+def _collect(paths: Sequence[str], plugin: object) -> int:
     settings.register_profile(
         "mutants",
         database=None,
@@ -117,7 +118,7 @@ def _collect(folder: str, plugin: object) -> int:
     settings.load_profile("mutants")
     options = ["-q", "-p", "no:cacheprovider", "-p", "no:randomly", "--tb=no", "--capture=no", "-o", "addopts="]
     options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # plugins are imported before the fork, for speed
-    return pytest.main([*options, f"--rootdir={ROOT}", str(ROOT / folder)], plugins=[plugin])
+    return pytest.main([*options, f"--rootdir={ROOT}", *(str(ROOT / path) for path in paths)], plugins=[plugin])
 
 
 def _leave(work: Callable[[], object]) -> None:
@@ -268,8 +269,8 @@ def _profiling(note: Callable[[FrameType, str, Any], None]) -> Generator[None]:
 
 def _import_all() -> None:
     """Also what is only imported when it is needed, so that forks need not."""
-    package = importlib.import_module(PACKAGE)
-    for module in pkgutil.walk_packages(package.__path__, f"{PACKAGE}."):
+    package = importlib.import_module(ALL_OF)
+    for module in pkgutil.walk_packages(package.__path__, f"{ALL_OF}."):
         importlib.import_module(module.name)
 
 
@@ -282,13 +283,13 @@ def _places(codes: set[CodeType]) -> Iterator[Place]:
 
 def _caches() -> list[_Cached]:
     found: list[Any] = [each for each in gc.get_objects() if type(each).__name__ == "_lru_cache_wrapper"]
-    return [each for each in found if getattr(each, "__module__", "").startswith("midwatch.")]
+    return [each for each in found if getattr(each, "__module__", "").startswith(OURS)]
 
 
 def _functions() -> dict[Place, list[FunctionType]]:
     found: defaultdict[Place, list[FunctionType]] = defaultdict(list)
     for each in gc.get_objects():
-        if isinstance(each, FunctionType) and each.__module__ and each.__module__.startswith(PACKAGE):
+        if isinstance(each, FunctionType) and each.__module__ and each.__module__.startswith(OURS):
             code = each.__code__
             found[code.co_filename, code.co_qualname, code.co_firstlineno].append(each)
     return found

@@ -59,6 +59,7 @@ OTHERS: list[tuple[str, Subject]] = [
     ("targets", replace(SUBJECT, targets=(replace(TARGET, parent="node:minipc"),))),
     ("targets", replace(SUBJECT, targets=(TARGET, "mcp:infra"))),
     ("files", replace(SUBJECT, files=(NamedFile(path="/tmp/new.yaml", digest="bb"),))),
+    ("files", replace(SUBJECT, files=(NamedFile(path="/tmp/old.yaml", digest="aa"),))),
     ("files", replace(SUBJECT, files=())),
 ]
 
@@ -104,6 +105,13 @@ def test_a_yes_to_another_format_is_void() -> None:
     refusal = use(old, SUBJECT, now=NOW + 2 * MINUTE)
     assert isinstance(refusal, Refusal)
     assert (refusal.reason, refusal.details["changed"]) == ("what was approved is not what would run: format", [])
+
+
+@requirement("approval:whole-call")
+def test_whoever_takes_over_hashes_as_the_one_who_asked_did_or_says_that_the_format_is_another() -> None:
+    """A yes may wait for another release. What is hashed in another way needs another number for its format."""
+    digest = take_digest(take_parts(SUBJECT)).hex()
+    assert digest == "dacf718aea4aa385d797e462a46d0d7b5a6faa7c3ca4d63d70ca5262f3237c70"
 
 
 @requirement("approval:whole-call")
@@ -175,6 +183,9 @@ def test_a_yes_in_the_last_moment_can_still_be_used_and_not_for_ever() -> None:
     assert code_of(use(late, SUBJECT, now=NOW + QUARTER + MINUTE)) is None
     assert code_of(use(late, SUBJECT, now=NOW + 2 * QUARTER - timedelta(seconds=1))) == "APPROVAL_EXPIRED"
     assert asked().usable_until is None
+    denied = decide(asked(), is_approved=False, by="ana", now=NOW + MINUTE)
+    assert isinstance(denied, Approval)
+    assert denied.usable_until is None
 
 
 @requirement("approval:expires")
@@ -266,7 +277,7 @@ def test_who_decides_is_shown_the_whole_call() -> None:
 
 
 @requirement("approval:shows-all")
-@pytest.mark.parametrize("hidden", ["\u202e", "\u200b", "\x1b", "\u2028", "\ue000"])
+@pytest.mark.parametrize("hidden", ["\u202e", "\u200b", "\x1b", "\u2028", "\u2029", "\ue000", "\ud800"])
 @pytest.mark.parametrize("place", ["key", "value", "list"])
 def test_who_decides_is_told_of_what_cannot_be_seen(hidden: str, place: str) -> None:
     arguments: dict[str, Any] = {

@@ -102,11 +102,12 @@ def test_no_argument_can_pass_for_two_parts(namespace: str, name: str) -> None:
 
 @requirement("target:not-forged")
 def test_only_an_argument_alone_in_its_template_may_be_a_whole_id() -> None:
-    templates = {"one": TargetTemplate(target="host:{host}"), "alone": TargetTemplate(target="{host}")}
+    forms = ("host:{host}", "{host}:{host}", "{host}")
+    templates = {form: TargetTemplate(target=form) for form in forms}
     made = [
         find_target(tool, {"host": "a:b"}, server="k8s", templates=templates, kind=ToolKind.WRITE) for tool in templates
     ]
-    assert made == [Target(id="host:a%3Ab"), Target(id="a:b")]
+    assert made == [Target(id="host:a%3Ab"), Target(id="a%3Ab:a%3Ab"), Target(id="a:b")]
 
 
 @requirement("target:checked-at-start")

@@ -25,6 +25,7 @@ from tests.safety.requirements import requirement
         ({"command": "ls", "argv": {"odd": 1}}, "ls", False, False),
         ({"command": 7}, "", False, False),
         ({"command": [7]}, "", False, False),
+        ({"command": ["ls", 7]}, "", False, False),
         ({"command": None}, "", False, False),
     ],
 )
@@ -72,6 +73,7 @@ def test_a_query_that_says_what_it_changes_is_heard(query: str, change: str) -> 
     assert find_change(query) == change
     assert find_query_change({"query": query}) == change
     assert find_query_change({"sql": query}) == change
+    assert find_query_change({"statement": query}) == change
 
 
 @requirement("gate:queries-judged")

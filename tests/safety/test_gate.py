@@ -19,6 +19,7 @@ from midwatch.tools.journaled import Journaled
 from midwatch.tools.order import group_calls
 from tests.fakes.call_journal import FakeCallJournal
 from tests.fakes.toolset import FakeToolset, define_tool
+from tests.logged import logged
 from tests.safety.requirements import requirement
 from tests.settled import settle
 
@@ -85,6 +86,23 @@ async def test_a_proven_read_is_dispatched_and_finished_without_a_start() -> Non
 @pytest.mark.parametrize("name", ["k8s.set", "k8s.odd"])
 async def test_read_only_refuses_a_write_and_what_may_be_one(name: str) -> None:
     await assert_refused(Bench(), call(name), "READ_ONLY_VIOLATION")
+
+
+@requirement("gate:judged")
+async def test_a_refusal_is_logged_with_its_rule_and_without_its_arguments() -> None:
+    asked = call("k8s.set", '{"name": "web"}')
+    with logged() as logs:
+        await assert_refused(Bench(), asked, "READ_ONLY_VIOLATION")
+    (line,) = logs
+    assert line == {
+        "event": "call_refused",
+        "log_level": "info",
+        "code": "READ_ONLY_VIOLATION",
+        "call_id": str(asked.call_id),
+        "kind": "write",
+        "rule": "operator:write:set",
+        "policy_rule": "level:read_only",
+    }
 
 
 @requirement("policy:controlled-asks", "gate:refusal-journalled-once")
@@ -231,6 +249,12 @@ async def test_each_server_has_its_own_level_and_a_server_without_rules_the_stri
     bench = Bench(*map(define_tool, names), rules=rules)
     errors = [(await settle(bench.gate, call(name))).error for name in names]
     assert errors == [None, "READ_ONLY_VIOLATION", "READ_ONLY_VIOLATION"]
+
+
+@requirement("gate:level-per-server", "kind:annotations-untrusted")
+async def test_a_server_without_rules_is_not_believed_when_it_says_that_it_only_reads() -> None:
+    bench = Bench(define_tool("new.get", read_only_hint=True))
+    await assert_refused(bench, call("new.get"), "READ_ONLY_VIOLATION")
 
 
 @requirement("gate:no-ambiguous-server")

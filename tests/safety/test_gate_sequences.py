@@ -493,7 +493,10 @@ async def test_a_command_without_an_end_gives_way_to_one_that_has_one_and_both_a
         "suggested_rewrite": sent.arguments["command"],
         "auto_recoverable": True,
     }
+    assert refusal.hint == f"This is sent instead: {sent.arguments['command']}"
     assert "-f" not in str(sent.arguments["command"]).split()
+    assert sent.arguments.keys() == {"host", "command"}
+    assert sent.arguments["host"] == "a"
     assert json.loads(sent.call.arguments) == sent.arguments
     assert sent.clearance.read_as == "rewrite"
 
@@ -504,6 +507,7 @@ async def test_a_command_without_an_end_that_cannot_be_bounded_is_refused() -> N
     assert await ask(deck.open_gate(), "run", '{"host":"a","command":"python3"}') == "READ_ONLY_VIOLATION"
     ((_, refusal),) = deck.journal.refused
     assert (refusal.details["category"], refusal.details["suggested_rewrite"]) == ("interactive_repl", None)
+    assert refusal.hint.startswith("Nothing was sent. Bound the command")
     assert deck.tools.calls == []
 
 
@@ -646,7 +650,16 @@ async def test_what_was_asked_before_is_recalled_before_anything_is_decided() ->
 
 
 @requirement("gate:asks-last")
-@pytest.mark.parametrize(("tool", "arguments"), [("set", WEB), ("nothing", WEB), ("get", "{"), ("odd", WEB)])
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("set", WEB),
+        ("nothing", WEB),
+        ("get", "{"),
+        ("odd", WEB),
+        ("run", '{"host":"pve1","command":"cat /etc/shadow"}'),
+    ],
+)
 async def test_code_that_looks_for_itself_does_nothing_else(tool: str, arguments: str) -> None:
     deck, person = Deck(RULES), Answers(YES)
     gate = deck.open_gate(consent=person)

@@ -1,6 +1,9 @@
 """What a session learns from what its looks bring back."""
 
+import asyncio
 import json
+import threading
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -11,6 +14,7 @@ from midwatch.safety.resources import Resource
 from midwatch.safety.session import SessionSafety
 from midwatch.tools.learning import Learning
 from tests.fakes.toolset import FakeToolset, define_tool
+from tests.logged import logged
 from tests.safety.requirements import requirement
 
 PATHS = {"ship": {"list*": "items[]", "find": "[thing]"}}
@@ -19,10 +23,10 @@ PUMP_ID = "container:server1:c0ffee"
 
 
 class Bench:
-    def __init__(self) -> None:
+    def __init__(self, paths: Mapping[str, Mapping[str, str]] = PATHS) -> None:
         self.tools = FakeToolset(define_tool("ship.list"), log=[])
         self.safety = SessionSafety()
-        self.learning = Learning(inner=self.tools, safety=self.safety, paths=PATHS)
+        self.learning = Learning(inner=self.tools, safety=self.safety, paths=paths)
 
     async def look(
         self,
@@ -68,6 +72,48 @@ async def test_all_of_a_long_result_is_looked_through() -> None:
     items = [f"pump:{number}" for number in range(400)]
     await bench.look("list", "cut", whole=json.dumps({"items": items, "rest": "x" * 100_000}))
     assert len(bench.found) == 400
+
+
+class WatchedPaths(Mapping[str, str]):
+    """Keeps which threads have looked."""
+
+    def __init__(self) -> None:
+        self.threads: set[int] = set()
+
+    def __getitem__(self, glob: str) -> str:
+        return PATHS["ship"][glob]
+
+    def __iter__(self) -> Iterator[str]:
+        self.threads.add(threading.get_ident())
+        return iter(PATHS["ship"])
+
+    def __len__(self) -> int:
+        return len(PATHS["ship"])
+
+
+@requirement("gate:learns")
+@pytest.mark.parametrize(("length", "is_apart"), [(100, False), (100_000, True)])
+async def test_only_a_large_result_is_looked_through_in_a_thread_of_its_own(
+    length: int,
+    is_apart: bool,  # noqa: FBT001 - a parameter
+) -> None:
+    paths = WatchedPaths()
+    bench = Bench({"ship": paths})
+    async with asyncio.timeout(60):
+        await bench.look("list", {"items": ["pump:db"], "rest": "x" * length})
+    assert bench.found == {"pump:db"}
+    assert (paths.threads != {threading.get_ident()}) is is_apart
+
+
+@requirement("gate:learns")
+async def test_how_much_of_a_result_could_not_be_read_is_logged_and_nothing_of_it() -> None:
+    bench = Bench()
+    with logged() as logs:
+        await bench.look("list", {"items": [PUMP, {"x": 1}, {"y": 2}]})
+        await bench.look("list", {"items": [PUMP]})
+    assert logs == [
+        {"event": "discoveries_left_out", "log_level": "debug", "server": "ship", "tool": "list", "count": 2}
+    ]
 
 
 @requirement("gate:learns")

@@ -258,6 +258,28 @@ def test_a_run_that_ends_early_says_what_nobody_has_looked_at() -> None:
     assert refusal.hint.startswith(f"Read {DB}, {WEB}")
 
 
+@requirement("machine:says-what-is-unverified")
+def test_whoever_would_conclude_is_told_to_wait_only_while_a_change_is_under_way() -> None:
+    machine = looked_at(WEB)
+    change = begin(machine, WRITE, WEB)
+    early = machine.refuse_conclusion()
+    machine.end(change, Outcome.SUCCEEDED)
+    late = machine.refuse_conclusion()
+    assert early is not None
+    assert late is not None
+    assert early.hint == f"{late.hint} It may still be under way, and only a look after it counts: wait."
+    assert late.hint == f"Read {WEB} to see what the change has done, then conclude."
+
+
+@requirement("gate:observe-tracks", "machine:entered-in-one-step")
+def test_a_second_change_is_refused_with_the_same_words_whether_it_is_observed_or_not() -> None:
+    machine = looked_at(WEB)
+    begin(machine, WRITE, WEB)
+    refusal = refuse(machine, WEB)
+    assert "under way" in refusal.reason
+    assert machine.observe(WRITE, [WEB]) == refusal
+
+
 @requirement("machine:own-changes")
 def test_an_execution_answers_for_its_own_changes_and_anyone_may_verify_them() -> None:
     machine = looked_at(WEB)

@@ -62,6 +62,7 @@ WRITTEN = [
     json.dumps({"text": "[REDACTED: data masking failure, the whole text was withheld]"}),
     "text: '[MASKED_PASSWORD]'",
     "names: [MASKED_PASSWORD]",
+    "names: [masked_password]",
     "spec:\n  password: [MASKED_PASSWORD]\n",
     "text=[MASKED_PASSWORD]",
 ]

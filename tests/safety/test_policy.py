@@ -6,7 +6,13 @@ import pytest
 
 from midwatch.domain.safety import ControlLevel, SafetyMode
 from midwatch.domain.tools import Refusal, ToolKind
-from midwatch.safety.policy import Stance, refuse_arguments, refuse_unknown_tool
+from midwatch.safety.policy import (
+    Stance,
+    refuse_arguments,
+    refuse_masked_values,
+    refuse_mistakes,
+    refuse_unknown_tool,
+)
 from midwatch.safety.refusals import render_refusal
 from midwatch.safety.rules import Action, Allow, Ask, Policy, Refuse
 from tests.safety.requirements import requirement
@@ -102,6 +108,34 @@ def test_an_unknown_tool_is_answered_with_close_names() -> None:
 @requirement("gate:unknown-tool-refused")
 def test_an_absurdly_long_name_is_not_repeated_whole() -> None:
     assert len(render_refusal(refuse_unknown_tool("x" * 1_000_000, known=["a.b"]))) < 1000
+
+
+@requirement("gate:unknown-tool-refused")
+def test_a_few_close_names_are_offered_and_then_those_of_the_same_server() -> None:
+    close = [f"k8s.get_pod{letter}" for letter in "abcdefgh"]
+    assert len(refuse_unknown_tool("k8s.get_pod", known=close).details["candidates"]) == 5
+    unlike = refuse_unknown_tool("k8s.qqqqqqqqqqqqqqqqqqqq", known=["aft.read", "k8s.get"])
+    assert unlike.details["candidates"] == []
+    assert unlike.details["available"] == ["k8s.get", "aft.read"]
+
+
+@requirement("gate:unknown-tool-refused", "gate:arguments-fit-schema", "mask:no-placeholder-in-writes")
+def test_what_others_have_named_is_repeated_up_to_a_length_and_a_number() -> None:
+    long = "k8s." + "x" * 200
+    assert refuse_unknown_tool(long, known=["k8s.get"]).reason == f"there is no tool named {long[:128]}"
+    assert refuse_masked_values([long] * 30).details["places"] == [long[:128]] * 20
+    assert refuse_mistakes([("a", "b")], names=[long] * 30).details["arguments"] == [long[:128]] * 20
+
+
+@requirement("gate:arguments-fit-schema")
+@pytest.mark.parametrize(("path", "told"), [("spec.name", "spec.name: is missing"), ("", "is missing")])
+def test_a_mistake_is_told_with_its_place_where_it_has_one(path: str, told: str) -> None:
+    refusal = refuse_mistakes([(path, "is missing"), ("other", "is odd")], names=["spec"])
+    assert refusal.reason == f"the arguments do not fit the tool's schema: {told}"
+    assert refusal.details["mistakes"] == [
+        {"path": path, "problem": "is missing"},
+        {"path": "other", "problem": "is odd"},
+    ]
 
 
 def test_a_refusal_reads_as_compact_json_with_its_details_below_the_code() -> None:

@@ -80,6 +80,12 @@ def test_a_resource_is_found_by_id_name_and_alias(text: str) -> None:
 
 
 @requirement("context:by-any-name")
+def test_an_alias_that_looks_like_an_id_is_an_alias() -> None:
+    web = Resource(kind="container", uid="c0ffee", aliases=("shop:web",))
+    assert holding(web).find("shop:web") == web
+
+
+@requirement("context:by-any-name")
 @pytest.mark.parametrize("text", ["delly", "DELLY.lan", "node:delly", "node:delly.lan"])
 def test_a_host_is_found_with_and_without_its_domain(text: str) -> None:
     assert holding(HOMEPAGE, DELLY).find(text) == DELLY
@@ -140,6 +146,15 @@ def test_losing_one_of_two_namesakes_leaves_the_other_its_name() -> None:
     assert context.find("homepage-docker") == other
     assert context.find("141") == other
     assert context.find("homepage") is None
+
+
+@requirement("context:forgets")
+def test_what_is_forgotten_leaves_no_names_behind() -> None:
+    clock = SteppedClock()
+    context = holding(HOMEPAGE, DELLY, clock=clock)
+    clock.step(45 * MINUTE)
+    assert context.ids == frozenset()
+    assert context._by_name == {}  # pyright: ignore[reportPrivateUsage] -- what is left behind shows nowhere else
 
 
 @requirement("context:names-kept-apart")

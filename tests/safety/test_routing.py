@@ -63,6 +63,8 @@ def test_of_several_the_one_that_was_meant_last_is_where_to_go() -> None:
         ("node:delly", HOMEPAGE),
         ("node:delly", Resource(kind="vm", host="delly.lan", uid="9")),
         ("docker_host:server1", NGINX),
+        ("docker_host:server1", Resource(kind="vm", host="server1", uid="9")),
+        ("docker_host:server1", Resource(kind="pod", host="server1", uid="web-7f")),
         ("host:SERVER1.lan", NGINX),
         ("lxc:delly:homepage-docker", INNER),
         ("vm:files", Resource(kind="container", host="files", uid="x")),
@@ -105,6 +107,25 @@ def test_a_container_in_a_guest_closes_the_node_of_the_guest_as_well() -> None:
 
 
 @requirement("routing:relations")
+def test_what_stands_on_something_is_followed_by_parents_where_no_host_is_told() -> None:
+    context = meaning(Resource(kind="container", uid="c", parent="vm:files"))
+    context.add([Resource(kind="vm", uid="files", parent="node:delly")])
+    assert refuse("node:delly", context) is not None
+
+
+@requirement("routing:relations")
+@pytest.mark.parametrize(("between", "is_refused"), [(7, True), (8, False)])
+def test_a_host_is_looked_for_through_so_many_others_and_no_more(
+    between: int,
+    is_refused: bool,  # noqa: FBT001 - a parameter
+) -> None:
+    hosts = ["node:delly", *(f"vm:{number}" for number in range(between))]
+    context = meaning(Resource(kind="container", uid="c", parent=hosts[-1]))
+    context.add(Resource(kind="vm", uid=str(number), parent=hosts[number]) for number in range(between))
+    assert (refuse("node:delly", context) is not None) is is_refused
+
+
+@requirement("routing:relations")
 def test_hosts_that_stand_on_each_other_do_not_hold_up_anything() -> None:
     one = Resource(kind="vm", uid="one", parent="vm:two")
     two = Resource(kind="vm", uid="two", parent="vm:one")
@@ -128,9 +149,15 @@ def test_what_is_mentioned_and_not_found_yet_closes_every_host_to_changes() -> N
     context.mention(["homepage-docker"])
     refusal = refuse("node:delly", context)
     assert refusal is not None
-    assert refusal.details["more_specific_resources"] == ["homepage-docker"]
-    assert refusal.details["more_specific_resource_ids"] == []
-    assert refusal.details["target_resource_id"] is None
+    assert refusal.details == {
+        "target_host": "delly",
+        "target_kind": "node",
+        "more_specific_resources": ["homepage-docker"],
+        "more_specific_resource_ids": [],
+        "target_resource_id": None,
+        "recovery_hint": refusal.hint,
+        "auto_recoverable": True,
+    }
     assert refusal.hint.startswith("Find homepage-docker")
     assert refuse("file:/etc/hosts", context) is None
     assert refuse_host("node:delly", context, kind=ToolKind.READ, enters=True) is None
@@ -256,6 +283,24 @@ def test_a_person_who_names_the_host_later_may_have_it(is_known: bool) -> None: 
     assert refuse("node:delly", context) is None
     context.mean(HOMEPAGE)
     assert refuse("node:delly", context) is not None
+
+
+@requirement("routing:person-turns-back")
+def test_a_person_who_names_the_host_later_need_not_have_found_what_was_named_before() -> None:
+    context = ResolvedContext()
+    context.mention(["homepage-docker"])
+    context.mention(["delly"])
+    assert refuse("node:delly", context) is None
+    assert refuse("node:minipc", context) is not None
+
+
+@requirement("routing:person-turns-back")
+def test_of_all_the_names_of_a_host_the_one_that_was_written_last_counts() -> None:
+    context = ResolvedContext()
+    context.add([DELLY, HOMEPAGE])
+    for name in ("delly", "homepage-docker", "delly.lan"):
+        context.mention([name])
+    assert refuse("node:delly", context) is None
 
 
 @requirement("routing:person-turns-back")

@@ -200,6 +200,13 @@ def test_a_risk_that_nobody_has_judged_is_high(risk: Risk | None, counted: str) 
 
 
 @requirement("rules:unknown-risk-is-high")
+@pytest.mark.parametrize("kind", [ToolKind.READ, ToolKind.RESOLVE])
+@pytest.mark.parametrize("risk", [None, *Risk])
+def test_a_look_counts_as_reading_whatever_risk_its_call_has(kind: ToolKind, risk: Risk | None) -> None:
+    assert action(kind, risk=risk).counted_risk is Risk.READ_ONLY
+
+
+@requirement("rules:unknown-risk-is-high")
 def test_a_rule_about_risk_does_not_speak_of_looks() -> None:
     assert not rule(Decision.REFUSE, risks=("low", "medium", "high")).matches(action(ToolKind.READ))
 

@@ -56,8 +56,8 @@ def _places_of(target: str, parent: str | None, context: ResolvedContext) -> lis
     if place.family is not None:
         return [place]
     parts = split_id(place.id)
-    around = {parent, parts and parts.host} - {None}
-    return [place, *(_place_of(each, context) for each in sorted(around, key=str) if each)]
+    around = {each for each in (parent, parts and parts.host) if each}
+    return [place, *(_place_of(each, context) for each in sorted(around))]
 
 
 def _place_of(target: str, context: ResolvedContext) -> _Place:

@@ -205,7 +205,9 @@ def _phrase(subject: Subject, *, now: datetime, expire_after: timedelta) -> Appr
         return ask(subject, approval_id=new_id(), now=now, expire_after=expire_after)
     except (TypeError, ValueError):
         return build_refusal(
-            Code.NOT_APPROVABLE, "its arguments cannot be written down exactly, so nobody can be asked"
+            Code.NOT_APPROVABLE,
+            "its arguments cannot be written down exactly, so nobody can be asked",
+            details={"files": []},
         )
 
 

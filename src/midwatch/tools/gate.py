@@ -213,7 +213,7 @@ class Gate:
             timeout=self.timeout,
             observed=entry.observed,
             read_as=appraisal.arguments.read_as,
-            is_pinned=self._rules_of(appraisal.tool).is_pinned and needs_pin(appraisal.kind),
+            is_pinned=granted is not None or (self._rules_of(appraisal.tool).is_pinned and needs_pin(appraisal.kind)),
             policy_rule=appraisal.decision.rule,
             risk=appraisal.risk,
             ticket=entry.ticket,

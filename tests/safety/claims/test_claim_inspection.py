@@ -57,6 +57,38 @@ def test_a_finding_tells_where_what_and_why() -> None:
     assert finding.reason == "no change was made"
 
 
+def test_what_was_found_is_described_for_whoever_reads_the_timeline() -> None:
+    assert look_at("All pods run.").describe() == {}
+    claim = f"I restarted the {'very ' * 60}old nginx."
+    described = look_at(f"{claim} It is healthy again. CPU is at 95%. Memory is at 96%.").describe()
+    assert described == {
+        "claims": {
+            "withheld": [
+                {
+                    "kind": "action",
+                    "action": "restart",
+                    "target": claim.removeprefix("I restarted ")[:200],
+                    "reason": "no change was made",
+                    "sentence": claim[:200],
+                }
+            ],
+            "marked": {"state": 1, "measurement": 2},
+        }
+    }
+
+
+def test_what_is_told_twice_is_judged_alike() -> None:
+    twice = "nginx was restarted. The log says that nginx was restarted. nginx was restarted."
+    assert not look_at(twice, evidence=["systemd: nginx restarted"]).has_phantom
+    assert len({finding.reason for finding in look_at(twice).findings}) == 1
+
+
+@pytest.mark.parametrize(("others", "is_withheld"), [(59, False), (60, True)])
+def test_what_was_read_is_searched_only_so_often_for_one_word(others: int, is_withheld: bool) -> None:  # noqa: FBT001 - a parameter
+    log = "\n\n".join([*[f"{'redis ' * 50} restarted"] * others, "nginx restarted"])
+    assert look_at("nginx was restarted.", evidence=[log]).has_phantom is is_withheld
+
+
 def test_the_bullet_of_an_item_stays_before_what_is_put_in_its_place() -> None:
     assert look_at("1. Restarted nginx\n2. Waited").safe_text.startswith("1. [Withheld: ")
 
@@ -244,6 +276,10 @@ def test_a_quotation_from_evidence_is_none_of_ours() -> None:
         "We looked at the pods & restarted them.",
         "I took care of restarting nginx.",
         "- [x] y'all restart nginx",
+        "nginx) was restarted.",
+        "I turned-off nginx.",
+        "I looked at the updated configuration and restarted nginx.",
+        "Verified ✅ nginx restarted",
     ],
 )
 def test_odd_ways_of_writing_hide_nothing(text: str) -> None:
@@ -261,6 +297,11 @@ def test_odd_ways_of_writing_hide_nothing(text: str) -> None:
         "Restarts, for all we now have, is it: so",
         "In the pod that crashed when `x` is stopped, all was well.",
         "I had to stop.",
+        "If the node that was drained crashed the pod was restarted.",
+        "If the pod on web-1 crashed the nginx service was restarted.",
+        "- [x] Verified the restarted nginx",
+        "Restart of nginx: …",
+        f"Action taken: {'x' * 3000}",
     ],
 )
 def test_odd_ways_of_writing_claim_nothing(text: str) -> None:

@@ -246,6 +246,12 @@ def test_an_option_made_by_braces_is_not_rewritten() -> None:
     assert (verdict.reads, verdict.bounded, verdict.rewrite) == (True, False, None)
 
 
+@requirement("shell:parse-errors")
+def test_a_newline_ends_a_single_bracket_and_not_a_double_one() -> None:
+    assert classify("[ -f a\n]").rule == "parse:gap"
+    assert classify("[[ -f a\n]]").reads
+
+
 def test_a_condition_with_other_brackets_is_refused() -> None:
     with pytest.raises(Beyond):
         check_condition(reader("(( 1 ))"), find("((1))", "compound_statement"))

@@ -13,8 +13,10 @@ import pytest
 
 from midwatch.config.mcp import Kinds, McpServer
 from midwatch.config.safety import Safety
+from midwatch.domain.safety import ControlLevel
 from midwatch.domain.tools import ToolCall, ToolResult
 from midwatch.kit.ids import new_id
+from midwatch.tools.consent import Granted
 from midwatch.tools.gate import Gate, NoPins, Pins
 from midwatch.tools.mcp.server import open_mcp_server
 from midwatch.tools.workbench import Fittings, open_workbench
@@ -23,6 +25,7 @@ from tests.fakes.cleared_calls import cleared_read
 from tests.fakes.mcp_process import fake_mcp_server, read_effects
 from tests.fakes.rude_server import FAVOURS, FLOOD, IMITATION
 from tests.safety.requirements import requirement
+from tests.safety.test_gate_sequences import Answers
 from tests.settled import settle
 from tests.unit.tools.test_talkative_server import PROGRAM as TALKATIVE
 from tests.unit.tools.test_talkative_server import FirstSeen
@@ -33,14 +36,19 @@ READS = Kinds(read=("*",), write=("change",))
 
 @asynccontextmanager
 async def opened(
-    server: McpServer, *, kinds: Kinds | None = READS, journal: FakeCallJournal | None = None, pins: Pins | None = None
+    server: McpServer,
+    *,
+    kinds: Kinds | None = READS,
+    level: ControlLevel = ControlLevel.READ_ONLY,
+    journal: FakeCallJournal | None = None,
+    pins: Pins | None = None,
 ) -> AsyncGenerator[Gate]:
     async with (
         asyncio.timeout(60),
         open_workbench(
             Fittings(
                 servers={"deck": server.model_copy(update={"kinds": kinds})},
-                safety=Safety(),
+                safety=Safety(control_level=level),
                 journal=journal or FakeCallJournal(),
                 environment={"PATH": os.environ["PATH"]},
                 pins=pins or NoPins(),
@@ -143,6 +151,19 @@ async def test_what_was_cleared_for_one_definition_is_not_sent_to_another(tmp_pa
         await gate.list_tools()
         assert gate.changed == {"deck.UPPER"}
         assert (await settle(gate, call("UPPER", text="aye"))).error == "READ_ONLY_VIOLATION"
+
+
+@requirement("approval:whole-call")
+async def test_what_a_person_said_yes_to_is_not_sent_to_another_definition(tmp_path: Path) -> None:
+    server = fake_mcp_server(str(tmp_path / "none"), program=TALKATIVE)
+    kinds = Kinds(read=("evolve",), write=("UPPER",))
+    async with opened(server, kinds=kinds, level=ControlLevel.CONTROLLED) as gate:
+        gate.consent = Answers(Granted(approval_id=new_id(), digest=b"d"))
+        await gate.list_tools()
+        await settle(gate, call("evolve", tool="UPPER", description="Deletes everything"))
+        assert (await settle(gate, call("UPPER", text="aye"))).error == "NOT_DISPATCHED"
+        await gate.list_tools()
+        assert (await settle(gate, call("UPPER", text="aye"))).error is None
 
 
 @requirement("kind:changed-is-unknown")

@@ -83,7 +83,7 @@ def _read_past(reading: Reading, place: int, entry: Entry) -> Assertion | None:
             return _read_passive(reading, place, entry.action, role)
         case Who.THING:
             return _read_headline(reading, place, entry.action, role)
-        case Who.OTHER:
+        case Who.OTHER:  # pragma: no branch - there is no other
             return None
 
 

@@ -171,7 +171,7 @@ class Grammar:
         for opening in range(place - 1, -1, -1):
             if self.words[opening].low == "(":
                 return opening - 1
-        return place
+        return place - 1
 
     def _read_subject(self, left: int, *, has_helper: bool) -> tuple[Who | None, tuple[int, int]]:
         """None: it shares the subject of a verb before it."""

@@ -165,7 +165,7 @@ def _put_instead(finding: Finding) -> str:
             return f"{WITHHELD} a tool call was written here as text. It was not made.]"
         case FindingKind.STATE:
             return f"{finding.sentence} [Not confirmed by anything that was read.]"
-        case FindingKind.MEASUREMENT:
+        case FindingKind.MEASUREMENT:  # pragma: no branch - there is no other
             return f"{finding.sentence} [Not found in anything that was read: {finding.action}.]"
 
 
