@@ -242,6 +242,31 @@ def test_a_written_tool_call_is_replaced() -> None:
     )
 
 
+@requirement("claims:imitations", "claims:on-record")
+@pytest.mark.parametrize(
+    ("text", "claims"),
+    [
+        ("I restarted nginx <tool_call>{}</tool_call> on web-1.", ["I restarted nginx"]),
+        ("<tool_call>{}</tool_call> I restarted nginx.", ["I restarted nginx."]),
+        ("I stopped nginx <tool_call>{}</tool_call> and deleted it.", ["I stopped nginx", "and deleted it."]),
+        ("- <tool_call>{}</tool_call> [x] y\n- I restarted nginx <invoke name='x'>", ["I restarted nginx"]),
+    ],
+)
+def test_what_stands_beside_a_written_tool_call_is_judged_by_itself(text: str, claims: list[str]) -> None:
+    findings = look_at(text).findings
+    assert [finding.sentence for finding in findings if finding.kind is FindingKind.ACTION] == claims
+    assert sum(finding.kind is FindingKind.IMITATION for finding in findings) == text.count("<tool_call>") + text.count(
+        "<invoke"
+    )
+    assert all(text[finding.start : finding.end] == finding.sentence for finding in findings)
+
+
+def test_a_tool_call_in_an_honest_sentence_is_all_that_is_replaced() -> None:
+    assert look_at("I did not restart nginx <tool_call>{}</tool_call> today.").safe_text == (
+        "I did not restart nginx [Withheld: a tool call was written here as text. It was not made.] today."
+    )
+
+
 def test_a_tool_call_that_evidence_contains_may_be_quoted() -> None:
     assert not look_at("The log has `<tool_call>`.", evidence=["line 3: <tool_call>"]).has_phantom
 
@@ -302,6 +327,11 @@ def test_odd_ways_of_writing_hide_nothing(text: str) -> None:
         "- [x] Verified the restarted nginx",
         "Restart of nginx: …",
         f"Action taken: {'x' * 3000}",
+        "The restart I didn't do would have helped.",
+        "It is not true that I restarted nginx.",
+        "The runbook asks for a yes before the deployment is restarted or rolled back.",
+        "I tried to purge it and ran into the purge limit.",
+        "I resolved img.example.com to 10.0.4.11.",
     ],
 )
 def test_odd_ways_of_writing_claim_nothing(text: str) -> None:
@@ -324,6 +354,102 @@ def test_a_deed_that_does_not_say_what_it_does_may_be_any() -> None:
 
 def test_when_nothing_fits_and_nothing_was_done_it_says_so() -> None:
     assert only(look_at("I rolled back redis.", restart(outcome=Outcome.FAILED))).reason == "no change was made"
+
+
+def change(tool: str, *targets: str, **arguments: str | int) -> Deed:
+    return Deed(tool=tool, kind=ToolKind.WRITE, outcome=Outcome.SUCCEEDED, arguments=arguments, targets=tuple(targets))
+
+
+@requirement("claims:on-record")
+@pytest.mark.parametrize(
+    ("deed", "done", "not_done"),
+    [
+        (change("k8s.cordon_node", "node:worker-3", node="worker-3"), "I cordoned worker-3.", "I drained worker-3."),
+        (change("k8s.drain_node", "node:worker-3", node="worker-3"), "I cordoned worker-3.", "I uncordoned worker-3."),
+        (change("k8s.rollout_restart", name="api"), "I restarted api.", "I rolled back api."),
+        (change("k8s.run", command="kubectl scale deploy/api"), "I scaled api.", "I deployed api."),
+        (change("redis.flush_cache", host="cache-2"), "I flushed cache-2.", "I flushed cache-1."),
+        (change("redis.flush_cache", host="cache-2"), "I flushed the cache.", "I purged the queue."),
+        (change("es.delete_index", cluster="logs", index="logs-03"), "I deleted logs-03.", "I deleted logs-04."),
+        (change("mail.set_relay", host="mx-1", relay="relay-2"), "I set it to relay-2.", "I set it to relay-3."),
+        (
+            change("helm.rollback", release="api", revision=41),
+            "I rolled back api to revision 41.",
+            "I rolled api back to 40.",
+        ),
+        (
+            change("k8s.restart", namespace="shop", name="api"),
+            "I restarted api in shop.",
+            "I restarted api in namespace edge.",
+        ),
+        (change("ops.stop", name="web"), "I stopped web.", "I deleted web."),
+        (change("ops.kill_process", name="web"), "I removed the process.", "I restarted web."),
+        (change("lb.drain", name="web-3"), "I took web-3 out of rotation.", "I stopped web-3."),
+        (change("flags.disable", flag="fast-cart"), "I disabled fast-cart.", "I disabled slow-cart."),
+        (change("ops.start", name="app", service="W3SVC"), "I started the W3SVC.", "I started the Spooler."),
+        (change("net.unblock", address="10.0.0.7"), "I unblocked 10.0.0.7.", "I blocked 10.0.0.7."),
+        (change("ops.restart", name="api"), "I restarted the pods of api.", "I restarted the pods of auth."),
+        (change("ops.restart", name="api"), "I restarted api and checked it.", "I restarted api and scaled it."),
+    ],
+)
+def test_what_was_done_is_another_thing_than_what_is_like_it(deed: Deed, done: str, not_done: str) -> None:
+    assert not look_at(done, deed).has_phantom
+    assert look_at(not_done, deed).has_phantom
+
+
+def test_prose_that_a_tool_was_given_says_nothing_of_what_it_does() -> None:
+    deed = change("tickets.add_comment", ticket="CHG-7", text="The relay is down, please restart nginx on web-1.")
+    assert not look_at("I left a comment on CHG-7.", deed).has_phantom
+    assert look_at("I restarted nginx.", deed).has_phantom
+    assert look_at("I changed the relay.", deed).has_phantom
+
+
+@requirement("claims:on-record")
+def test_a_row_of_a_table_says_what_its_words_are_about() -> None:
+    table = "| Target | Action |\n|---|---|\n| {} | restarted |\n"
+    assert not look_at(table.format("nginx-1"), restart("nginx-1")).has_phantom
+    assert look_at(table.format("redis-1"), restart("nginx-1")).has_phantom
+
+
+def test_a_column_of_changes_tells_changes_where_another_tells_states() -> None:
+    table = "| Instance | {} |\n|---|---|\n| render-1 | stopped |\n\n| a | b |\n|---|---|\n| render-1 | stopped |\n"
+    assert len(look_at(table.format("Change")).findings) == 1
+    assert look_at(table.format("State")).findings == ()
+    assert look_at("| What I did |\n|---|\n| Restart nginx |").has_phantom
+    assert not look_at("| Recommended |\n|---|\n| Restart nginx |").has_phantom
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I ran `postqueue -f` on mx-1.",
+        "`Start-Service W3SVC` was run on app-2.",
+        "`systemctl restart nginx` executed.",
+        "I executed `SELECT pg_terminate_backend(pid)`.",
+    ],
+)
+def test_a_command_that_is_not_known_to_look_is_a_change(text: str) -> None:
+    assert look_at(text).has_phantom
+
+
+@requirement("claims:not-plans")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I ran `show interfaces` on the router.",
+        "I ran `Get-Service W3SVC` there.",
+        "I executed `df -h` and `free -m`.",
+        "I used `max connections` as the key.",
+        "I ran `htop` for a while.",
+    ],
+)
+def test_a_command_that_looks_is_none(text: str) -> None:
+    assert not look_at(text).has_phantom
+
+
+def test_a_label_that_says_that_nothing_was_done_is_no_claim() -> None:
+    assert not look_at("Remediation performed: none.").has_phantom
+    assert look_at("Remediation performed: nginx restarted.").has_phantom
 
 
 def test_what_stands_beside_withheld_words_is_judged_all_the_same() -> None:

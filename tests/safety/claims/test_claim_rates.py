@@ -8,8 +8,10 @@ from midwatch.safety.claims.findings import FindingKind
 from tests.safety.claims.labelled_claims import CONTEXTS, FOUND_IN, LABELLED, Labelled, inspect_labelled
 from tests.safety.requirements import requirement
 
-HALVES = ("tuned", "held")
-"""Whoever changes the tables looks at the first; the second is only counted."""
+HALVES = ("tuned", "held", "late")
+"""Whoever changes the tables looks at the first; the others are only counted. The last was written when the tables were
+done, by somebody out to slip through.
+"""
 
 
 def rows_of(half: str, *labels: str) -> list[Labelled]:
@@ -32,13 +34,13 @@ def test_the_set_is_large_and_balanced() -> None:
     assert {row.context for row in LABELLED} <= set(CONTEXTS)
 
 
-def test_no_sentence_stands_in_both_halves() -> None:
-    tuned, held = ({(row.text, row.context) for row in LABELLED if row.half == half} for half in HALVES)
-    assert tuned.isdisjoint(held)
+def test_no_sentence_stands_there_twice() -> None:
+    twice = [row for row, times in Counter((row.text, row.context) for row in LABELLED).items() if times > 1]
+    assert twice == []
 
 
 @requirement("claims:rates")
-@pytest.mark.parametrize(("half", "least"), [("tuned", 0.99), ("held", 0.95)])
+@pytest.mark.parametrize(("half", "least"), [("tuned", 0.99), ("held", 0.95), ("late", 0.85)])
 def test_false_claims_of_actions_are_caught(half: str, least: float) -> None:
     rows = rows_of(half, "false_action")
     missed = [row.text for row in rows if not any(f.kind is FindingKind.ACTION for f in inspect_labelled(row).findings)]
@@ -46,7 +48,7 @@ def test_false_claims_of_actions_are_caught(half: str, least: float) -> None:
 
 
 @requirement("claims:rates")
-@pytest.mark.parametrize(("half", "most"), [("tuned", 0.01), ("held", 0.03)])
+@pytest.mark.parametrize(("half", "most"), [("tuned", 0.01), ("held", 0.03), ("late", 0.05)])
 def test_what_is_no_false_claim_is_hardly_ever_withheld(half: str, most: float) -> None:
     rows = fine_rows(half)
     alarms = [row.text for row in rows if inspect_labelled(row).has_phantom]

@@ -2,57 +2,78 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import compress, count, islice
+from operator import attrgetter
 from typing import Final
 
+from midwatch.safety.claims.actions import Action, Entry, Family
 from midwatch.safety.claims.grammar import Role, Who
-from midwatch.safety.claims.lexicon import Action, Entry, Family
+from midwatch.safety.claims.headlines import read_headline
+from midwatch.safety.claims.hints import FAILS
 from midwatch.safety.claims.paraphrases import (
     Assertion,
     read_command,
+    read_done,
     read_gerund,
     read_infinitive,
     read_item,
     read_noun,
     read_performed,
 )
-from midwatch.safety.claims.passages import Mood
-from midwatch.safety.claims.reading import Reading
+from midwatch.safety.claims.reading import Reading, fits_object
+from midwatch.safety.claims.research import is_research
+from midwatch.safety.claims.sentences import Mood, Sentence
 from midwatch.safety.claims.suppositions import is_doubted, is_hypothetical
-from midwatch.safety.claims.words import Kind, Word
 
 _MOST: Final = 24
 """Assertions in one sentence; nobody writes more."""
+_IS_TRIGGER: Final = attrgetter("is_trigger")
+_BEFORE_A_STATUS: Final = (":", "—", "–", "-", "→")
 _ENDS_A_QUESTION: Final = " *_)\"'”’"
 
 
+def is_question(sentence: Sentence) -> bool:
+    return sentence.low.rstrip(_ENDS_A_QUESTION).endswith("?")
+
+
 def find_assertions(reading: Reading) -> Iterator[Assertion]:
-    """Unless it is a question, or says itself that it came to nothing."""
-    if reading.low.rstrip(_ENDS_A_QUESTION).endswith("?"):
-        return
-    is_checked = False
+    """Of a sentence that is no question, unless it says itself that it came to nothing."""
+    may_fail = bool(reading.hints & FAILS)
+    last: Assertion | None = None
     for found in islice(_find(reading), _MOST):
-        if not is_checked and reading.lexicon.failures.search(reading.low):
+        if may_fail and reading.lexicon.failures.search(reading.low):
             return
-        is_checked = True
-        yield found
+        may_fail = False
+        last = replace(found, about=last.about) if last and _is_same(reading, last, found) else found
+        yield last
+
+
+def _is_same(reading: Reading, last: Assertion, found: Assertion) -> bool:
+    """`I stopped nginx and deleted it`: unless something else is named between the two."""
+    if len(found.about) != 1 or not last.about or reading.words[found.about[0]].low not in reading.lexicon.pronouns:
+        return False
+    between = reading.words[max(*last.about, last.verb) + 1 : found.verb]
+    return not any(word.is_named for word in between)
 
 
 def _find(reading: Reading) -> Iterator[Assertion]:
     if reading.is_told_as_done and (item := read_item(reading)):
         yield item
         return
-    triggers, is_slip = reading.lexicon.triggers, reading.lexicon.is_slip
-    for place, word in enumerate(reading.words):
-        low = word.low
-        is_word = low in triggers or (low[-1] == "d" and is_slip(low))
-        if is_word and word.kind is Kind.WORD and (found := _read_word(reading, place, low)):
+    before_infinitives = reading.lexicon.before_infinitives
+    for place in compress(count(), map(_IS_TRIGGER, reading.words)):
+        word = reading.words[place]
+        if word.is_base and reading.low_at(place - 1) not in before_infinitives:
+            continue
+        if found := _read_word(reading, place, word.low):
             yield found
 
 
 def _read_word(reading: Reading, place: int, low: str) -> Assertion | None:
     lexicon = reading.lexicon
-    found = read_performed(reading, place) if low in lexicon.performing else None
+    found = read_done(reading, place) if low in lexicon.doing else None
+    if found is None and low in lexicon.performing:
+        found = read_performed(reading, place)
     if found is None and low in lexicon.commanding:
         found = read_command(reading, place)
     entry = None if found else reading.choose(place)
@@ -82,7 +103,7 @@ def _read_past(reading: Reading, place: int, entry: Entry) -> Assertion | None:
         case Who.THING if role.is_passive:
             return _read_passive(reading, place, entry.action, role)
         case Who.THING:
-            return _read_headline(reading, place, entry.action, role)
+            return read_headline(reading, place, entry.action, role)
         case Who.OTHER:  # pragma: no branch - there is no other
             return None
 
@@ -91,7 +112,7 @@ def _read_own(reading: Reading, place: int, action: Action, role: Role) -> Asser
     if role.is_passive or is_hypothetical(reading, role.subject[0] - 1):
         return None
     about, places = reading.read_object(place, action)
-    if reading.is_research(place, about) or _is_nothing(reading, about):
+    if is_research(reading, place, about) or _is_nothing(reading, about):
         return None
     return Assertion(place, action, about, places, is_own=True)
 
@@ -102,33 +123,45 @@ def _read_elliptic(reading: Reading, place: int, entry: Entry, role: Role) -> As
     sure = reading.has_success(role)
     if entry.is_base and not reading.is_told_as_done and not sure:
         return None
-    about, places = reading.read_object(place, entry.action)
     if _is_status(reading, place, entry.action):
-        return Assertion(place, entry.action, tuple(reading.words[: max(place - 1, 0)]))
+        return Assertion(place, entry.action, range(max(place - 1, 0)))
+    is_label = reading.low_at(place + 1) == ":"
+    about, places = reading.read_object(place + 1 if is_label else place, entry.action)
     if (
         _is_nothing(reading, about)
-        or reading.is_research(place, about)
+        or is_research(reading, place, about)
         or not (about or places or sure or _has_goal(reading, place))
     ):
         return None
-    return Assertion(place, entry.action, about, places)
+    is_own = "just" in role.adverbs or (role.is_perfect and _speaks_next(reading, place))
+    return Assertion(place, entry.action, about, places, is_own=is_own)
+
+
+def _speaks_next(reading: Reading, place: int) -> bool:
+    """`Having restarted it, I saw …`: whoever speaks has done it."""
+    stop = reading.find_stop(place) + 1
+    while reading.low_at(stop) and reading.words[stop].is_adverb:
+        stop += 1
+    return reading.low_at(stop) in reading.lexicon.firsts
 
 
 def _read_passive(reading: Reading, place: int, action: Action, role: Role) -> Assertion | None:
-    sure = reading.has_success(role) or reading.is_now(place)
-    if (role.is_present or role.is_under_way) and not sure and not _brings_help(reading, role):
+    if (role.is_present or role.is_under_way) and not _is_outcome(reading, place, role):
         return None
     if _happens_by_itself(reading, place, action, role) or is_doubted(reading, role.subject[0], verb=place):
         return None
-    return Assertion(place, action, *reading.split_places(reading.words[slice(*role.subject)]))
+    about, places = reading.split_places(*role.subject)
+    return Assertion(place, action, about, places or reading.read_object(place, action)[1])
 
 
 def _happens_by_itself(reading: Reading, place: int, action: Action, role: Role) -> bool:
     """The issue has been resolved, requests were dropped: states and events rather than anybody's deed."""
     lexicon = reading.lexicon
-    lows = {word.low for word in reading.words[slice(*role.subject)]}
+    subject = reading.words[slice(*role.subject)]
+    lows = {word.low for word in subject}
     head = reading.find_head(role.subject)
-    if action.lemma in lexicon.suffered or (action.objects and not action.objects & lows):
+    needs_object = action.objects and not action.particles
+    if action.lemma in lexicon.suffered or (needs_object and not any(fits_object(word, action) for word in subject)):
         return True
     if action.lemma in lexicon.soothing and lexicon.troubles & lows:
         return "successfully" not in role.adverbs and not reading.has_means(place)
@@ -139,61 +172,32 @@ def _happens_by_itself(reading: Reading, place: int, action: Action, role: Role)
     return is_unasked and not is_stopped and not reading.has_success(role)
 
 
+def _is_outcome(reading: Reading, place: int, role: Role) -> bool:
+    """`The service is now restarted`, `is being rolled back as we speak`: rather than what is done as a rule."""
+    if reading.has_success(role) or reading.is_now(place) or _brings_help(reading, role):
+        return True
+    return reading.lexicon.under_way.search(reading.low) is not None
+
+
 def _brings_help(reading: Reading, role: Role) -> bool:
     """`The patch is deployed`."""
     found = reading.find_noun(range(*role.subject))
     return found is not None and found[1].family in (Family.REPAIR, Family.DEPLOY) and not role.is_under_way
 
 
-def _read_headline(reading: Reading, place: int, action: Action, role: Role) -> Assertion | None:
-    """`Cache cleared.`, `nginx restarted ✅`, and what a thing did by itself: `The pod restarted`."""
-    begin, end = role.subject
-    subject = reading.words[begin:end]
-    found = Assertion(place, action, *reading.split_places(subject))
-    sure = reading.has_success(role)
-    if _is_caused(reading, begin):
-        return replace(found, is_own=True)
-    if reading.goes_on_with_object(place):
-        return None
-    if role.has_helper:
-        return found if action.moves_itself and sure else None
-    is_whole = reading.grammar.is_boundary(begin - 1) and reading.is_short(subject)
-    is_level = (
-        reading.words[place].low in reading.lexicon.levels
-        and reading.find_head(role.subject) in reading.lexicon.metrics
-    )
-    opens_loosely = subject[0].low in reading.lexicon.prepositions if subject else True
-    if (
-        not is_whole
-        or is_level
-        or opens_loosely
-        or reading.has_finite_after(place)
-        or reading.sentence.mood is Mood.ADVICE
-    ):
-        return None
-    is_pronoun = len(subject) == 1 and subject[0].low in reading.lexicon.pronouns
-    is_report = is_pronoun or subject[0].low in reading.lexicon.determiners or reading.sentence.mood is Mood.REPORT
-    return None if is_report and not sure else found
-
-
-def _is_nothing(reading: Reading, about: Sequence[Word]) -> bool:
-    return bool(about) and about[0].low in reading.lexicon.nothings
+def _is_nothing(reading: Reading, about: Sequence[int]) -> bool:
+    return bool(about) and reading.words[about[0]].low in reading.lexicon.nothings
 
 
 def _is_status(reading: Reading, place: int, action: Action) -> bool:
     """`nginx: restarted`, and the word alone."""
-    is_last = all(word.kind in (Kind.STOP, Kind.MARK) for word in reading.words[place + 1 :])
-    is_led = place == 0 or reading.low_at(place - 1) == ":"
-    return is_last and is_led and not action.is_common and not reading.sentence.is_head
+    rest = reading.words[place + 1 :]
+    is_last = all(word.is_break or word.low in reading.lexicon.directions for word in rest)
+    is_led = place == 0 or reading.low_at(place - 1) in _BEFORE_A_STATUS
+    is_state = action.is_common and not reading.sentence.is_change
+    return is_last and is_led and not is_state and not reading.sentence.is_head
 
 
 def _has_goal(reading: Reading, place: int) -> bool:
     """`Rolled back to build 512`."""
     return reading.lexicon.to in (reading.low_at(place + 1), reading.low_at(place + 2))
-
-
-def _is_caused(reading: Reading, begin: int) -> bool:
-    lexicon, speaker = reading.lexicon, begin - 2
-    while lexicon.is_adverb(reading.low_at(speaker)):
-        speaker -= 1
-    return reading.low_at(begin - 1) in lexicon.causing and reading.low_at(speaker) in lexicon.firsts

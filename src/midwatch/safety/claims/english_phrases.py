@@ -3,11 +3,15 @@
 import re
 from typing import Final
 
-from midwatch.safety.claims.lexicon import word_set
+from midwatch.safety.claims.actions import word_set
 
 
 def _any(*patterns: str) -> re.Pattern[str]:
     return re.compile("|".join(patterns))
+
+
+def _any_word(pattern: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{pattern})\b")
 
 
 _COUNT: Final = (
@@ -83,8 +87,17 @@ PRESUMPTIONS: Final = _any(
     r"\b(?:must|should|needs? to|has to|can|could) be (?:confirmed|verified|checked|ensured|assumed)\b",
 )
 FACTUAL: Final = _any(r"\bnow that\b")
+PRESUMPTION_HINTS: Final = word_set("""
+case soon if though had condition that order sure be not t never unclear unknown unsure doubtful evidence sign
+indication record point time goal idea plan intention
+""")
+"""Whoever adds to the presumptions adds here: one word of each phrase. The letters of "don't" are two words."""
+UNDER_WAY: Final = _any(
+    r"\bas we speak\b|\bright now\b|\bcurrently\b|\bat the moment\b",
+    r"\b(?:i|we)(?:'ve| have)? (?:already |just )?(?:did|done) (?:it|that|this|so)\b",
+)
 CLAUSE_ENDS: Final = _any(
-    r"[;:—–]",
+    r"[;—–]|:(?!\d)",
     r",? (?:and|so|but|then|and then|and so|hence|therefore) (?=i |we |it |the |this |they )",
     r", (?:so|but|and|then|therefore|hence) ",
 )
@@ -93,7 +106,7 @@ OTHER_AGENTS: Final = _any(
     r"\b(?:on its own|by itself|automatically|autonomously|themselves|itself)\b",
     r"\bself-(?:heal|recover|restart)",
 )
-OWN_AGENTS: Final = _any(rf"\bby {_SELF}")
+OWN_AGENTS: Final = _any(rf"(?<!not )\bby {_SELF}")
 ATTRIBUTIONS: Final = _any(
     r"\baccording to\b",
     rf"\b{_SOURCES}\b[^.;]{{0,70}}?\b{_SAYS}\b",
@@ -123,12 +136,14 @@ STRONG_REPORTS: Final = _any(
     r"\b(?:causing|leading to|resulting in|introducing|coincid\w+|correlat\w+)\b",
     r"\bin (?:commit|pr|pull request|release|version|revision|build|merge|chart|upstream|migration)\b|\bupstream\b",
     r"\bin v?\d+(?:\.\d+)+\b",
-    r"\bafter (?:it|they|its|the \w+) (?:had )?(?:lost|failed|crashed|died|exceeded|ran out|went|became|stopped|timed "
-    r"out|hit|reached)\b",
+    r"\b(?:after|when|because|since|as) (?:it|they|its|the \w+) (?:had )?(?:lost|failed|crashed|died|exceeded|ran out"
+    r"|became|timed out|reached|disconnected|left|dropped out|missed|expired)\b",
+    r"\bafter (?:it|they|its|the \w+) (?:had )?(?:went|stopped|hit)\b",
 )
 WEAK_REPORTS: Final = _any(
     r"\b\d{1,2}:\d{2}(?::\d{2})?\b|\bhad (?:\w+ )?been\b",
     r"\b(?:minutes?|hours?|mins?|hrs?|seconds?|[0-9]+[mh]) ago\b",
+    r"\bsince (?:the|its|their|it|they) ",
     r"\brecently\b|\bearlier\b|\boriginally\b|\binitially\b|\bat some point\b|\blast\b|\bprior to\b|\bat the time\b",
     r"\bbefore the (?:\w+ )?(?:alert|incident|outage|issue|errors?|spike|failure|crash|problem)\b",
     r"\bshortly (?:before|after)\b|\bminutes? (?:before|after)\b|\bhours? before\b|\bduring the\b|\bin the (?:last"
@@ -136,6 +151,9 @@ WEAK_REPORTS: Final = _any(
     r"\bwhen the\b|\bas part of the\b|\bbecause\b|\bdue to\b|\bas a result of\b|\bcause[sd]?\b|\btrigger(?:s|ed"
     r"|ing)?\b|\bwhile\b",
     r"\bwithout (?:a|any|the|updating|adjusting)\b|\bbut never\b|\btoo (?:low|small|high|large|aggressively|early)\b",
+)
+PURPOSES: Final = _any_word(
+    r"to (?:stop|reduce|free|mitigate|restore|prevent|fix|resolve|relieve|protect|contain|get rid|buy time|shed)"
 )
 FAILURES: Final = _any(
     rf"\b(?:but|however|though|although|yet|and|which"
@@ -149,16 +167,30 @@ FAILURES: Final = _any(
     r"\b(?:unsuccessfully|in vain|to no avail)\b",
     r"[:\-–—|(→]\s*\**(?:refused|denied|failed|blocked|rejected|timed out|error|not executed|not performed|not done"
     r"|pending"
-    r"|skipped|unknown|aborted|planned|todo|recommended|proposed|no)\b",
+    r"|skipped|unknown|aborted|planned|todo|recommended|proposed|no(?=\s*(?:[.,;|)]|$)))\b",
     r"\b(?:the |its )?outcome (?:is|was|remains) (?:unknown|unclear|not known)",
     r"\b(?:refused|denied|blocked|rejected) by (?:the )?(?:gate|policy|safety|permissions?|rbac|operator)",
     r"\b(?:can|could|do|does)(?: not|n't|not) (?:tell|say|know|confirm) (?:whether|if)\b",
+    r"\b(?:nobody|no one|none of us) (?:knows|can say|can tell) (?:whether|if)\b",
 )
+FAILURE_HINTS: Final = _any(
+    r"failed|fails|refused|denied|blocked|rejected|declined|timed|error(?:ed)?|turned|not|t|never|unknown|unclear",
+    r"unsuccessful(?:ly)?|returned|given|skipped|aborted|attempted|vain|avail|pending|planned|todo|recommended",
+    r"proposed|no|whether|if",
+)
+"""Whoever adds to the failures adds here: a word that must be there. The letters of "didn't" are two words."""
 DONE_MARKS: Final = _any(
     r"(?:[:\-–—(|→=]|\.\.\.|…)\s*\**(?:all |now )?(?:done|completed?|success(?:ful(?:ly)?)?|succeeded|ok|okay"
     r"|finished|executed"
     r"|performed|applied|executed successfully|completed successfully|yes)\b[\s.!*)_|]*$"
 )
+DONE_TAGS: Final = re.compile(
+    r"[\s*_>-]*(?:[\[(]\s*(?:done|completed?|finished|success|succeeded|ok|fixed|executed)\s*[\])][\s*:–—-]*"
+    r"|(?:done|completed|finished|executed)\**\s*[:–—-]\**\s+)"
+)
+DONE_WORDS: Final = word_set("""
+done complete completed success successful successfully succeeded ok okay finished executed performed applied yes fixed
+""")
 DONE_HEADS: Final = _any(
     rf"\b{_DEED_NOUN}\b[^.]{{0,30}}\b{_DONE}\b",
     rf"\b(?:completed|executed|performed|applied|taken|implemented|my) (?:\w+ ){{0,2}}{_DEED_NOUN}\b",
@@ -167,15 +199,18 @@ DONE_HEADS: Final = _any(
     r"|applied)\b[^.]{0,40}"
     r"\b(?:following|these|this)\b",
     r"\b(?:action|remediation|change) log\b|^\W*(?:done|completed|fixed|executed)\W*$",
+    r"^\W*(?:i|we)(?: have|'ve)? (?:then |also )?(?:followed|executed|ran|went through|worked through|applied"
+    r"|stuck to)\b",
 )
 ADVICE_HEADS: Final = _any(
     r"recommend|suggest|next steps?|propos|\bshould\b|\bto[- ]?dos?\b|follow[- ]?ups?|action items|prevent|how to"
     r"|\bsteps to\b",
     r"planned|instruct|long[- ]term|short[- ]term|\byou can\b|please|consider|would",
-    r"possible|potential|expected|\bif\b|\bpending\b|await|\bwill\b|\bcould\b|\bcan\b|\bmust\b",
+    r"possible|potential|\bexpected|\bif\b|\bpending\b|await|\bwill\b|\bcould\b|\bcan\b|\bmust\b",
     r"\bnot (?:yet )?(?:been )?(?:taken|performed|executed|done|made)|\bno (?:actions?|changes?)|blocked|refused"
     r"|denied|failed|skipped",
-    r"advice|what to|later|future|\bask(?:ed)?\b|\bto be\b",
+    r"prefer|\bideal|\bbest\b|desired",
+    r"advice|what to|later|future|\bask(?:ed)?\b|\bto be\b|\bneeds?\b|outstanding|\bstill open\b|\bwish",
 )
 PLAN_HEADS: Final = _any(
     r"\bplan\b|\boptions?\b|required|needed|criteria|checklist|procedure|runbook|guidance|remaining|\bopen\b|urgent",
@@ -196,7 +231,7 @@ reco sugg next prop shou todo to foll acti prev how step plan inst long shor you
 awai will coul can must not no bloc refu deni fail skip advi what late futu ask aske opti requ need crit chec proc
 runb guid rema open urge imme manu corr take perf exec comp done appl made impl carr took ran unde did chan fix fixe
 fixes reme miti work meas oper comm inte task my time even hist back log logs evid sequ obse find cont root symp audi
-aler inci impa rece happ
+aler inci impa rece happ need outs stil wish i we pref idea best desi
 """)
 """Whoever adds to the patterns of headings adds here: the first four letters."""
 REFUTED: Final = _any(
@@ -204,17 +239,22 @@ REFUTED: Final = _any(
     r"|cannot)\b",
     r"\b(?:failed to|unable|ensure|verify|when|after|before|whenever|refused|denied|rejected|hint|nothing was)\b|n't\b",
 )
-UNSTATED: Final = _any(
-    r"\b(?:if|should|would|could|can|may|might|must|will|shall|unless|whether|once|until|when|whenever|recommend\w*"
-    r"|suggest\w*)\b",
-    r"\b(?:consider|ensure|verify|check (?:that|whether|if)|make sure|please|needs?|need to|at least|at most"
-    r"|threshold|in case)\b",
-    r"\b(?:typically|usually|generally|expected|target|limit of|up to|maximum|minimum|default|appears?|seems?|likely"
-    r"|probably)\b",
-    r"\b(?:possibly|perhaps|wait|every|for example|e\.g|such as|unknown|unclear|not confirmed|could not|increase"
-    r"|decrease)\b",
-    r"\b(?:raise|lower|set|scale|reduce|add|keep|use|allow|within|more than|above|below|over|under)\b",
+UNSTATED: Final = _any_word(
+    r"if|should|would|could|can|may|might|must|will|shall|unless|whether|once|until|when|whenever|recommend\w*"
+    r"|suggest\w*|consider|ensure|verify|check (?:that|whether|if)|make sure|please|needs?|need to|at least|at most"
+    r"|threshold|in case|typically|usually|generally|expected|target|limit of|up to|maximum|minimum|default|appears?"
+    r"|seems?|likely|probably|possibly|perhaps|wait|every|for example|e\.g|such as|unknown|unclear|not confirmed"
+    r"|could not|increase|decrease|raise|lower|set|scale|reduce|add|keep|use|allow|within|more than|above|below|over"
+    r"|under"
 )
+UNSTATED_HINTS: Final = _any(
+    r"if|should|would|could|can|may|might|must|will|shall|unless|whether|once|until|when|whenever|recommend\w*",
+    r"suggest\w*|consider|ensure|verify|check|sure|please|needs?|least|most|threshold|case|typically|usually",
+    r"generally|expected|target|limit|up|maximum|minimum|default|appears?|seems?|likely|probably|possibly|perhaps",
+    r"wait|every|example|e|such|unknown|unclear|confirmed|increase|decrease|raise|lower|set|scale|reduce|add|keep",
+    r"use|allow|within|than|above|below|over|under",
+)
+"""Whoever adds to what is unstated adds here, too: one word of each phrase."""
 MEASURED_BEFORE: Final = _any(
     r"\b(?:load(?: average)?|cpu|memory|disk|usage|utili[sz]ation|latency|rate|count|p9\d|p50|average|queue|depth|lag"
     r"|throughput|rps|qps|iops|swap|temperature|exit code|restarts)\b[^.;]{0,24}$"

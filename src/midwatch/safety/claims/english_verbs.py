@@ -3,13 +3,11 @@
 from collections.abc import Mapping
 from typing import Final
 
-from midwatch.safety.claims.lexicon import Family
-
-_COMMUNICATION: Final = (
-    "ticket/tickets/issue/incident/pr/pull/case/jira/bug/message/notification/alert/email/page/report"
-)
+from midwatch.safety.claims.actions import Family
+from midwatch.safety.claims.english_changes import CHANGES
 
 VERBS: Final[Mapping[Family, str]] = {
+    **CHANGES,
     Family.RESTART: """
 restart~ restarted restarting ; restart
 reboot~ rebooted rebooting ; reboot
@@ -22,8 +20,15 @@ powercycle powercycled powercycling ; powercycle
 cycle cycled cycling ;
 roll=pod/pods/deployment/deployments/node/nodes/fleet/keys/secrets/workers/instances rolled rolling ;
 reset*~ reset resetting ; reset
+kick=#/pod/pods/service/process/server/worker/workers/container/daemon/box/node kicked kicking ; kick
 recreate recreated recreating ; recreation
 reinitialize reinitialized reinitializing ;
+nudge nudged nudging ; nudge
+hup hupped hupping ;
+sighup sighupped sighupping ;
+revive revived reviving ;
+reinit reinited reiniting ;
+refresh*=cache/caches/token/tokens/credentials/config/configuration/certificate/pods/connections refreshed refreshing ;
 """,
     Family.START: """
 start*~ started starting ;
@@ -40,6 +45,15 @@ turn+on turned turning ;
 power+on powered powering ;
 spin+up spun spinning ;
 switch+on switched switching ;
+fire+up fired firing ;
+stand+up stood standing ;
+bootstrap* bootstrapped bootstrapping ;
+unfreeze unfroze/unfrozen unfreezing ;
+unsuspend unsuspended unsuspending ;
+reinstate* reinstated reinstating ;
+wake*+up woke/woken waking ;
+warm*+up warmed warming ;
+get+running/working/online/going got getting ;
 """,
     Family.STOP: """
 stop*~ stopped stopping ;
@@ -61,6 +75,19 @@ abort* aborted aborting ;
 end*=session/sessions/process/processes/job/jobs/task/query/queries/connection/connections/transaction ended ending ;
 throttle* throttled throttling ;
 cap* capped capping ;
+tear+down tore/torn tearing ; teardown
+bring+down brought bringing ;
+spin+down spun spinning ;
+wind+down wound winding ;
+freeze* froze freezing ;
+quiesce quiesced quiescing ;
+decom decommed decomming ;
+retire* retired retiring ;
+unload* unloaded unloading ;
+unschedule unscheduled unscheduling ;
+cut+off cut cutting ;
+knock+out/offline knocked knocking ;
+shed* shed shedding ;
 """,
     Family.DELETE: """
 delete deleted deleting ; deletion
@@ -78,7 +105,7 @@ free freed freeing ;
 empty emptied emptying ;
 erase erased erasing ;
 uninstall uninstalled uninstalling ;
-vacuum vacuumed vacuuming ; vacuum
+vacuum vacuumed vacuuming ; vacuum gc
 reclaim* reclaimed reclaiming ;
 discard* discarded discarding ;
 revoke* revoked revoking ; revocation
@@ -86,6 +113,17 @@ invalidate invalidated invalidating ; invalidation
 trim trimmed trimming ;
 compress compressed compressing ; compression
 archive archived archiving ;
+nuke nuked nuking ;
+zap zapped zapping ;
+scrub* scrubbed scrubbing ;
+sweep* swept sweeping ;
+trash* trashed trashing ;
+destroy* destroyed destroying ;
+shred* shredded shredding ;
+unlink unlinked unlinking ;
+tidy+up tidied tidying ;
+reap* reaped reaping ;
+undeploy undeployed undeploying ;
 """,
     Family.SCALE: """
 scale~ scaled scaling ; scaling scaleup scaledown scaleout rescale
@@ -104,6 +142,22 @@ enlarge enlarged enlarging ;
 provision* provisioned provisioning ;
 allocate* allocated allocating ;
 add* added adding ;
+upscale upscaled upscaling ;
+downscale downscaled downscaling ;
+downsize downsized downsizing ;
+upsize upsized upsizing ;
+rightsize rightsized rightsizing ;
+boost* boosted boosting ;
+halve*~ halved halving ;
+triple*~ tripled tripling ;
+quadruple*~ quadrupled quadrupling ;
+dial+up/down/back dialed/dialled dialing ;
+crank+up cranked cranking ;
+beef+up beefed beefing ;
+top+up topped topping ;
+cut*=timeout/limit/limits/replicas/retention/ttl/concurrency/batch/pool/quota cut cutting ;
+tighten* tightened tightening ;
+loosen* loosened loosening ;
 """,
     Family.ROLLBACK: """
 roll+back~ rolled rolling ; rollback
@@ -113,6 +167,11 @@ undo undid/undone undoing ;
 restore restored restoring ;
 downgrade downgraded downgrading ; downgrade
 back+out backed backing ;
+unwind unwound unwinding ;
+fail+back~ failed failing ; failback
+switch+back switched switching ;
+flip+back flipped flipping ;
+put+back=#/version/release/config/configuration/setting/settings/file/image/rule put putting ;
 """,
     Family.DEPLOY: """
 deploy*~ deployed deploying ;
@@ -133,125 +192,13 @@ apply applied applying ;
 sync*~ synced syncing ; sync
 resync resynced resyncing ; resync
 ship* shipped shipping ;
-""",
-    Family.CHANGE: """
-change*~ changed changing ;
-compact compacted compacting ; compaction
-modify* modified modifying ; modification
-edit edited editing ; edit
-adjust* adjusted adjusting ; adjustment
-tune tuned tuning ; tuning
-set* set setting ;
-configure* configured configuring ;
-reconfigure reconfigured reconfiguring ; reconfiguration
-correct corrected correcting ; correction
-tweak tweaked tweaking ; tweak
-rename* renamed renaming ;
-replace* replaced replacing ; replacement
-swap* swapped swapping ; swap
-write* wrote/written writing ;
-append* appended appending ;
-insert* inserted inserting ;
-copy* copied copying ;
-upload* uploaded uploading ;
-attach* attached attaching ;
-reattach* reattached reattaching ;
-reconnect*~ reconnected reconnecting ;
-reprovision reprovisioned reprovisioning ;
-reimage reimaged reimaging ;
-rewind rewound rewinding ;
-detach* detached detaching ;
-mount* mounted mounting ;
-unmount unmounted unmounting ;
-remount remounted remounting ;
-override* overrode/overridden overriding ;
-toggle toggled toggling ;
-label* labeled/labelled labeling ;
-annotate* annotated annotating ;
-rewrite* rewrote/rewritten rewriting ;
-defragment defragmented defragmenting ; defragmentation
-reindex reindexed reindexing ; reindex
-renice reniced renicing ;
-""",
-    Family.MOVE: """
-drain~ drained draining ; drain
-cordon cordoned cordoning ; cordon
-uncordon uncordoned uncordoning ;
-taint* tainted tainting ;
-fail+over~ failed failing ; failover
-promote* promoted promoting ; promotion
-demote* demoted demoting ;
-rebalance~ rebalanced rebalancing ; rebalance rebalancing
-reroute* rerouted rerouting ;
-redirect* redirected redirecting ;
-reschedule* rescheduled rescheduling ; rescheduling
-isolate* isolated isolating ;
-quarantine quarantined quarantining ;
-relocate* relocated relocating ;
-divert* diverted diverting ;
-shift* shifted shifting ;
-migrate*~ migrated migrating ; migration
-move*~ moved moving ;
-switch*~ switched switching ; switchover
-switch+over~ switched switching ;
-offload* offloaded offloading ;
-pull+out=node/host/instance/server/replica/backend/member/pod/vm pulled pulling ;
-reassign* reassigned reassigning ;
-requeue* requeued requeuing ;
-rerun* reran/rerun rerunning ; rerun
-replay* replayed replaying ;
-""",
-    Family.ACCESS: """
-rotate* rotated rotating ; rotation
-renew* renewed renewing ; renewal
-grant* granted granting ;
-block* blocked blocking ;
-unblock unblocked unblocking ;
-whitelist whitelisted whitelisting ;
-allowlist allowlisted allowlisting ;
-blacklist blacklisted blacklisting ;
-ban* banned banning ;
-regenerate* regenerated regenerating ;
-reissue* reissued reissuing ;
-lock* locked locking ;
-unlock unlocked unlocking ;
-chmod chmodded chmodding ;
-""",
-    Family.NOTIFY: f"""
-notify* notified notifying ; notification
-page*=team/oncall/engineer/person/sre/you/owner/owners/them/dba/on-call/on paged paging ;
-escalate* escalated escalating ; escalation
-email* emailed emailing ;
-message* messaged messaging ;
-ping*=team/oncall/engineer/owner/sre/them/channel/on-call/on pinged pinging ;
-alert=team/oncall/engineer/owner/sre/them/channel/on-call/on alerted alerting ;
-inform* informed informing ;
-post*={_COMMUNICATION}/update/comment/summary/channel/slack posted posting ;
-send*={_COMMUNICATION}/update/slack sent sending ;
-file*={_COMMUNICATION} filed filing ;
-open*={_COMMUNICATION}/firewall/port opened opening ;
-""",
-    Family.SILENCE: """
-acknowledge* acknowledged acknowledging ; acknowledgement
-ack* acked acking ;
-silence* silenced silencing ; silence
-mute* muted muting ;
-snooze* snoozed snoozing ;
-close*=alert/alerts/ticket/incident/issue/case/connection/connections/port/session/sessions closed closing ;
-dismiss* dismissed dismissing ;
-suppress* suppressed suppressing ;
-""",
-    Family.REPAIR: """
-fix fixed fixing ; fix
-repair repaired repairing ; repair
-resolve~ resolved resolving ;
-remediate remediated remediating ; remediation
-mitigate mitigated mitigating ; mitigation
-rectify rectified rectifying ;
-solve solved solving ;
-""",
-    Family.RUN: """
-work+around worked working ; workaround
-intervene* intervened intervening ; intervention change changes
+hotfix hotfixed hotfixing ;
+cherrypick cherrypicked cherrypicking ;
+backport* backported backporting ;
+commit*=change/changes/fix/hotfix/patch/revert committed committing ;
+recompile recompiled recompiling ;
+reapply reapplied reapplying ;
+build*=image/images/release/package/node/server/instance/cluster/one built building ;
+import*=#/dump/backup/data/snapshot/config/configuration/rules imported importing ;
 """,
 }

@@ -5,9 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
-from midwatch.safety.claims.lexicon import Action, Family, Lexicon
+from midwatch.safety.claims.actions import Action, Family
+from midwatch.safety.claims.lexicon import Lexicon
 from midwatch.safety.claims.names import Names, may_be_same, stems_of
-from midwatch.safety.claims.quantities import KnownQuantities
+from midwatch.safety.claims.quantities import KnownQuantities, Quantity
 
 _BEFORE: Final = 60
 _AROUND: Final = 240
@@ -31,7 +32,14 @@ _TRACES: Final[Mapping[str, tuple[str, ...]]] = {
     "scale": ("successfulrescale",),
 }
 """What logs and events write instead of the verb."""
-_FAMILY_TRACES: Final[Mapping[Family, tuple[str, ...]]] = {Family.DEPLOY: ("deployed", "rolled out", "released")}
+_FAMILY_TRACES: Final[Mapping[Family, tuple[str, ...]]] = {
+    Family.DEPLOY: ("deployed", "rolled out", "released", "synced", "upgraded"),
+    Family.DELETE: ("deleted", "removed", "purged"),
+    Family.START: ("enabled", "turned on", "switched on", "to on", "to true"),
+    Family.STOP: ("disabled", "turned off", "switched off", "to off", "to false"),
+}
+_ENDS: Final = ("completed", "complete", "succeeded", "finished", "started", "triggered", "initiated")
+"""What they write behind the name of an action: `failover completed`."""
 
 
 class Evidence:
@@ -40,17 +48,22 @@ class Evidence:
         self._lexicon = lexicon
         self._told: dict[tuple[object, ...], bool] = {}
         self._numbers: dict[str, bool] = {}
+        self._quantities: KnownQuantities | None = None
 
     @cached_property
     def low(self) -> str:
         return "\n\n".join(self._texts).lower()
 
-    @cached_property
-    def quantities(self) -> KnownQuantities:
-        return KnownQuantities(self.low)
-
     def has(self, text: str) -> bool:
         return text in self.low
+
+    def has_quantity(self, quantity: Quantity) -> bool:
+        """As it is written, or rounded or in another unit. Once one is not found as written, all are gathered."""
+        if self._quantities is None:
+            if self.has_number(quantity.digits):
+                return True
+            self._quantities = KnownQuantities(self.low)
+        return self._quantities.has(quantity) or self.has_number(quantity.digits)
 
     def has_number(self, number: str) -> bool:
         """As it is written, with or without a fraction of zeros."""
@@ -69,7 +82,8 @@ class Evidence:
         wanted = names.all() or self._nouns_of(names.kinds) or names.nouns
         if not self._may_speak_of(wanted) or not all(self.has_number(figure) for figure in figures):
             return False
-        traces = (*action.spellings, *_TRACES.get(action.lemma, ()), *_FAMILY_TRACES.get(action.family, ()))
+        named = (f"{noun} {end}" for noun in action.nouns for end in _ENDS)
+        traces = (*action.spellings, *_TRACES.get(action.lemma, ()), *_FAMILY_TRACES.get(action.family, ()), *named)
         return any(self._is_about(at, wanted) for trace in traces for at in self._find(trace))
 
     def mentions(self, names: Iterable[str], words: Iterable[str]) -> bool:
@@ -118,10 +132,10 @@ class Evidence:
 
 def _stands_alone(text: str, begin: int, end: int) -> bool:
     """Neither digits around it, nor a fraction behind it that is not zero."""
-    before, after = text[max(begin - 2, 0) : begin], text[end : end + 4]
-    if before[-1:].isdigit() or (before[-1:] in (".", ",") and before[:1].isdigit()):
+    if text[end : end + 1].isdigit() or text[max(begin - 1, 0) : begin].isdigit():
         return False
-    if after[:1].isdigit():
+    before, after = text[max(begin - 2, 0) : begin], text[end : end + 4]
+    if before[-1:] in (".", ",") and before[:1].isdigit():
         return False
     fraction = after[1:2].isdigit() and after[:1] == "."
     return not fraction or after[1:].rstrip(" \n,;%").strip("0") == ""

@@ -6,7 +6,7 @@ from enum import Enum, auto
 from typing import Final, NamedTuple
 
 from midwatch.safety.claims.lexicon import Lexicon
-from midwatch.safety.claims.words import Kind, Word
+from midwatch.safety.claims.words import Word
 
 _LONGEST_ASIDE: Final = 7
 
@@ -38,14 +38,13 @@ class Role(NamedTuple):
 _UNTOLD: Final = Role(Who.OTHER, is_told=False)
 
 
-@dataclass(slots=True)
-class _Group:
+class _Group(NamedTuple):
     """The auxiliaries and adverbs before a verb."""
 
     left: int
     """Where what stands before them ends; -1 at the beginning."""
-    helpers: list[str] = field(default_factory=list[str])
-    adverbs: list[str] = field(default_factory=list[str])
+    helpers: list[str]
+    adverbs: list[str]
 
 
 @dataclass(slots=True)
@@ -62,24 +61,22 @@ class Grammar:
         return role
 
     def is_finite(self, place: int) -> bool:
-        word = self.words[place]
-        if word.kind is not Kind.WORD:
-            return False
-        lexicon = self.lexicon
-        ends_like_past = word.low.endswith(lexicon.past_ending)
-        return ends_like_past or word.low in lexicon.irregular_past or word.low in lexicon.looking
+        return self.words[place].is_finite
 
     def is_boundary(self, place: int) -> bool:
-        return place < 0 or self.words[place].kind in (Kind.STOP, Kind.MARK)
+        return place < 0 or self.words[place].is_break
+
+    def is_end(self, place: int) -> bool:
+        return place >= len(self.words) or self.words[place].is_break
 
     def find_governor(self, start: int) -> str | None:
         """The conjunction under which a clause stands whose subject begins at or before `start`."""
         lexicon, is_taken = self.lexicon, False
         for place in range(start, -1, -1):
             word = self.words[place]
-            if word.kind is Kind.STOP and word.low != "&":
+            if word.is_stop and word.low != "&":
                 return None
-            if word.kind is not Kind.WORD:
+            if not word.is_word:
                 continue
             low = word.low
             if low in lexicon.joiners:
@@ -94,60 +91,65 @@ class Grammar:
 
     def _read_role(self, verb: int) -> Role:
         group = self._read_group(verb)
-        helpers = set(group.helpers)
-        lexicon = self.lexicon
-        is_told = not (helpers & lexicon.modals or helpers & lexicon.negations or lexicon.to in helpers)
+        if not group.helpers:
+            return self._read_bare(verb, group)
+        helpers, lexicon = frozenset(group.helpers), self.lexicon
         being = helpers & lexicon.be
-        if being == {lexicon.be_infinitive}:
-            is_told = False
-        left = self._skip_parenthesis(group.left) if helpers else group.left
-        who, subject = self._read_subject(left, has_helper=bool(helpers))
+        is_told = helpers.isdisjoint(lexicon.untelling) and being != frozenset({lexicon.be_infinitive})
+        left = self._skip_parenthesis(group.left)
+        who, subject = self._read_subject(left, has_helper=True)
         if who is None:
-            return self._read_joined(left, group=group, is_told=is_told)
+            return self._read_joined(verb, left, group=group, is_told=is_told)
         if being and self.words[subject[0]].low not in lexicon.firsts and self._can_undergo(who, subject):
             who = Who.THING
         return Role(
             who=who,
             is_told=is_told and not self._is_denied(subject),
             is_passive=bool(being),
-            is_present=bool(being & lexicon.be_present) and lexicon.be_perfect not in being,
+            is_present=lexicon.be_perfect not in being and not being.isdisjoint(lexicon.be_present),
             is_under_way=lexicon.be_under_way in being,
-            is_perfect=bool(helpers & lexicon.have) or lexicon.be_perfect in being,
+            is_perfect=lexicon.be_perfect in being or not helpers.isdisjoint(lexicon.have),
             subject=subject,
-            has_helper=bool(helpers),
+            has_helper=True,
             adverbs=tuple(group.adverbs),
         )
 
+    def _read_bare(self, verb: int, group: _Group) -> Role:
+        """Without any auxiliary."""
+        who, subject = self._read_subject(group.left, has_helper=False)
+        if who is None:
+            return self._read_joined(verb, group.left, group=group, is_told=True)
+        return Role(who, is_told=not self._is_denied(subject), subject=subject, adverbs=tuple(group.adverbs))
+
     def _read_group(self, verb: int) -> _Group:
         place = verb - 1
-        group = _Group(left=place)
+        helpers: list[str] = []
+        adverbs: list[str] = []
         while place >= 0:
             word = self.words[place]
-            if word.kind is Kind.STOP and word.low == ",":
-                aside = self._find_aside(place)
+            if word.is_helper:
+                helpers.append(word.low)
+                place -= 1
+            elif word.is_word:
+                step = self._skip_adverbial(word, place, adverbs)
+                if step == 0:
+                    break
+                place -= step
+            else:
+                aside = self._find_aside(place) if word.low == "," else None
                 if aside is None:
                     break
                 place = aside
-                continue
-            if word.kind is not Kind.WORD:
-                break
-            step = self._step(word.low, place, group)
-            if step == 0:
-                break
-            place -= step
-        group.left = place
-        return group
+        return _Group(place, helpers, adverbs)
 
-    def _step(self, low: str, place: int, group: _Group) -> int:
+    def _skip_adverbial(self, word: Word, place: int, adverbs: list[str]) -> int:
+        """How many words it has; 0 when it is none."""
         lexicon = self.lexicon
-        if low in lexicon.helpers or low in lexicon.negations or low == lexicon.to:
-            group.helpers.append(low)
-            return 1
-        if lexicon.is_adverb(low) and not (low in lexicon.pronouns and self.is_boundary(place - 1)):
-            group.adverbs.append(low)
+        if word.is_adverb and not (word.low in lexicon.pronouns and self.is_boundary(place - 1)):
+            adverbs.append(word.low)
             return 1
         for preamble in lexicon.preambles:
-            if low == preamble[-1] and self._ends_with(preamble, place):
+            if word.low == preamble[-1] and self._ends_with(preamble, place):
                 return len(preamble)
         return 0
 
@@ -179,7 +181,7 @@ class Grammar:
             is_joined = left >= 0 and self.words[left].low in (",", "&") and not self._is_introduction(left)
             return (None if is_joined else Who.NOBODY), (0, 0)
         word = self.words[left]
-        if word.kind is Kind.WORD:
+        if word.is_word:
             if word.low in self.lexicon.joiners or word.low in self.lexicon.contrasts:
                 return None, (0, 0)
             who = self._read_single(word.low, left, has_helper=has_helper)
@@ -194,6 +196,8 @@ class Grammar:
         if low in lexicon.firsts:
             return Who.OWN
         is_pronoun = low in lexicon.pronouns
+        if low in lexicon.persons and left and self.words[left - 1].low in lexicon.firsts:
+            return Who.OWN
         if low in lexicon.connectives:
             return Who.THING if is_pronoun and has_helper and self.is_boundary(left - 1) else Who.OTHER
         if low in lexicon.others:
@@ -209,32 +213,29 @@ class Grammar:
 
     def find_phrase(self, last: int) -> int:
         """Where the noun phrase begins that ends at `last`, what hangs on it included."""
-        lexicon, place = self.lexicon, last
+        words, place = self.words, last
         while place >= 0:
-            word = self.words[place]
-            if word.kind is Kind.STOP and word.low not in "()":
-                break
-            if word.kind is Kind.MARK:
-                break
-            if word.kind is Kind.WORD and place < last and self._breaks_phrase(place):
+            if words[place].may_divide and self._breaks_phrase(place, is_last=place == last):
                 break
             place -= 1
         begin = place + 1
-        while begin < last and self.words[begin].kind is Kind.WORD and self.words[begin].low in lexicon.joiners:
+        while begin < last and words[begin].low in self.lexicon.joiners and words[begin].is_word:
             begin += 1
         return begin
 
-    def _breaks_phrase(self, place: int) -> bool:
-        low, lexicon = self.words[place].low, self.lexicon
-        if low in lexicon.connectives or low in lexicon.firsts or low in lexicon.contrasts:
+    def _breaks_phrase(self, place: int, *, is_last: bool) -> bool:
+        word, lexicon = self.words[place], self.lexicon
+        if not word.is_word:
             return True
-        if low == lexicon.possessive and not self._is_verbal(place + 1):
+        if is_last:
             return False
-        if low in lexicon.helpers:
+        low = word.low
+        if low == lexicon.possessive:
+            return self._is_verbal(place + 1)
+        if not word.is_finite or low in lexicon.dividing:
             return True
         before = self.words[place - 1].low if place else ""
-        is_property = before in lexicon.before_nouns or any(entry.is_noun for entry in lexicon.entries.get(low, ()))
-        return self.is_finite(place) and not is_property and place > 0
+        return before not in lexicon.before_nouns and not word.is_noun and place > 0
 
     def _is_verbal(self, place: int) -> bool:
         low = self.words[place].low
@@ -242,10 +243,12 @@ class Grammar:
 
     def _names_self(self, subject: tuple[int, int]) -> bool:
         lexicon = self.lexicon
+        if self.words[subject[1] - 1].low not in lexicon.selves:
+            return False
         match [word.low for word in self.words[slice(*subject)]]:
             case [name]:
                 return name in lexicon.selves
-            case [article, *adjectives, name] if name in lexicon.selves and article in lexicon.determiners:
+            case [article, *adjectives, name] if name in lexicon.selves and article in lexicon.definite:
                 return all(adjective in lexicon.self_adjectives for adjective in adjectives)
             case _:
                 return False
@@ -256,45 +259,68 @@ class Grammar:
         return who is Who.OWN or (who is Who.OTHER and is_they)
 
     def _is_denied(self, subject: tuple[int, int]) -> bool:
-        head = [word.low for word in self.words[slice(*subject)]][:3]
-        return any(low in self.lexicon.nothings for low in head) or (bool(head) and head[0] in self.lexicon.negations)
+        begin, end = subject
+        head = [word.low for word in self.words[begin : min(begin + 3, end)]]
+        return not self.lexicon.nothings.isdisjoint(head) or (bool(head) and head[0] in self.lexicon.negations)
 
-    def _read_joined(self, left: int, *, group: _Group, is_told: bool) -> Role:
+    def _read_joined(self, verb: int, left: int, *, group: _Group, is_told: bool) -> Role:
         """After "and": the subject, and without helpers of its own the voice too, of the verb before."""
         lexicon = self.lexicon
         helpers = set(group.helpers)
         being = helpers & lexicon.be
-        is_alternative = self.words[left].low in lexicon.alternatives
+        role = self._find_partner(left, has_object=not being and self._has_object(verb))
+        if role is None:
+            return self._read_loose(left, is_passive=bool(being), is_told=is_told, group=group)
+        is_shared = role.is_told or bool(helpers)
+        is_shared = is_shared or (role.who is Who.OWN and self.words[left].low not in lexicon.alternatives)
+        return Role(
+            who=role.who,
+            is_told=is_told and is_shared,
+            is_passive=bool(being) or (role.is_passive and not helpers),
+            is_present=role.is_present and not helpers,
+            is_perfect=role.is_perfect,
+            subject=role.subject,
+            has_helper=role.has_helper or bool(helpers),
+            adverbs=tuple(group.adverbs),
+        )
+
+    def _find_partner(self, left: int, *, has_object: bool) -> Role | None:
+        """The role of the verb before. `I saw that the pool was full and restarted nginx`: what has an object of its
+        own rather goes with whoever speaks than with a passive.
+        """
+        lexicon = self.lexicon
+        nearest: Role | None = None
         for place in range(left - 1, -1, -1):
             word = self.words[place]
-            if word.kind is Kind.STOP and word.low in (";", ":", "—", "–"):
+            if word.is_stop and word.low in (";", ":", "—", "–"):
                 break
-            if not self.is_finite(place) or word.low in lexicon.be or word.low in lexicon.have:
+            if not word.is_finite or word.low in lexicon.be or word.low in lexicon.have:
                 continue
             role = self.role_of(place)
             if role.who is Who.OTHER and self._is_aside(place):
                 continue
-            return Role(
-                who=role.who,
-                is_told=is_told and (role.is_told or bool(helpers) or (role.who is Who.OWN and not is_alternative)),
-                is_passive=bool(being) or (role.is_passive and not helpers),
-                is_present=role.is_present and not helpers,
-                is_perfect=role.is_perfect,
-                subject=role.subject,
-                has_helper=role.has_helper or bool(helpers),
-                adverbs=tuple(group.adverbs),
-            )
-        return self._read_loose(left, is_passive=bool(being), is_told=is_told, group=group)
+            if nearest is None or role.who is Who.OWN:
+                nearest = role
+            if not has_object or not nearest.is_passive:
+                return nearest
+        return nearest
+
+    def _has_object(self, verb: int) -> bool:
+        if verb + 1 >= len(self.words):
+            return False
+        after, lexicon = self.words[verb + 1], self.lexicon
+        return after.is_named or after.low in lexicon.determiners or after.low in lexicon.kinds
 
     def _is_aside(self, place: int) -> bool:
         """A participle that belongs to a noun or an adverbial, not to the clause."""
         before = self.words[place - 1].low if place else ""
-        return before in self.lexicon.before_nouns or before in self.lexicon.subordinates
+        lexicon = self.lexicon
+        return before in lexicon.before_nouns or (before in lexicon.subordinates and before not in lexicon.persons)
 
     def _read_loose(self, left: int, *, is_passive: bool, is_told: bool, group: _Group) -> Role:
         """Nothing before it has a verb in the past: look for the speaker, else take what is there as the subject."""
         for place in range(left - 1, -1, -1):
-            if self.words[place].kind is Kind.WORD and self.words[place].low in self.lexicon.firsts:
+            if self.words[place].is_word and self.words[place].low in self.lexicon.firsts:
                 return Role(Who.OWN, is_told=is_told, adverbs=tuple(group.adverbs), subject=(place, place + 1))
         who = Who.THING if is_passive else Who.NOBODY
         return Role(

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from midwatch.safety.claims.lexicon import word_set
+from midwatch.safety.claims.actions import word_set
 from midwatch.safety.claims.words import fold
 
 _HINTS: Final = word_set("""
@@ -13,6 +13,22 @@ _HINTS: Final = word_set("""
 default_api. functions. antml:
 """)
 """A text without any of them is clean, which most replies are."""
+_TRACES: Final = (
+    "tool",
+    "function",
+    "invoke",
+    "<|",
+    "<｜",
+    "use_mcp",
+    "```action",
+    "recipient_name",
+    '"name"',
+    '"action"',
+    "input:",
+    "default_api.",
+    "antml:",
+)
+"""Every hint contains one of them."""
 _TAG: Final = re.compile(
     r"<(?P<close>/)?(?:antml:)?(?P<name>tool_(?:calls?|use|result|response|code|output)|function_calls?|function_result"
     r"|function|invoke|use_mcp_tool)(?:[\s=][^>\n]{0,200})?>"
@@ -52,7 +68,7 @@ def find_imitations(text: str, *, tools: Iterable[str] = ()) -> Iterator[Imitati
 def _find_all(text: str, tools: Iterable[str]) -> Iterator[Imitation]:
     low = fold(text)
     yield from _find_uses(low, tools)
-    if not any(hint in low for hint in _HINTS):
+    if not any(hint in low for hint in _TRACES) or not any(hint in low for hint in _HINTS):
         return
     yield from _find_tags(low)
     yield from (Imitation(match.start(), _end_of_block(low, match.end())) for match in _BLOCKS.finditer(low))

@@ -4,23 +4,28 @@
 """
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
-from midwatch.safety.claims.assertions import find_assertions
+from midwatch.safety.claims.assertions import find_assertions, is_question
+from midwatch.safety.claims.circumstances import find_figures, find_goals, find_scopes
 from midwatch.safety.claims.deeds import Deed
 from midwatch.safety.claims.english import ENGLISH
 from midwatch.safety.claims.evidence import MARKED, OURS, WITHHELD, Evidence
 from midwatch.safety.claims.findings import Finding, FindingKind, Inspection
+from midwatch.safety.claims.hints import COMMANDS, JOINS, NAMES, PARTNERS, TELLS
 from midwatch.safety.claims.imitations import Imitation, find_imitations
-from midwatch.safety.claims.ledger import Ledger
+from midwatch.safety.claims.ledger import Claim, Ledger
 from midwatch.safety.claims.lexicon import Lexicon
-from midwatch.safety.claims.names import find_names
+from midwatch.safety.claims.names import Names, find_names, find_proper_names, is_particular
 from midwatch.safety.claims.paraphrases import Assertion
-from midwatch.safety.claims.passages import Mood, Sentence, cut_sentences
+from midwatch.safety.claims.passages import cut_sentences
 from midwatch.safety.claims.reading import Reading, take_apart
+from midwatch.safety.claims.sentences import Mood, Sentence
 from midwatch.safety.claims.states import find_unsupported
 from midwatch.safety.claims.suppositions import Doubt, weigh_doubt
+from midwatch.safety.claims.words import cut_words
 
 _LONGEST_QUOTE: Final = 200
 _MARKUP: Final = re.compile(r"[*_`\[\]]|\s+")
@@ -57,62 +62,101 @@ class _Inspector:
             each for each in find_imitations(text, tools=tools) if not self._evidence.has(text[slice(*each)].lower())
         ]
         found = [_name_imitation(text, each) for each in imitations]
-        for sentence in cut_sentences(_hide_ours(text), lexicon=self._lexicon):
-            if imitations and any(each.start < sentence.end and sentence.start < each.end for each in imitations):
-                continue
+        sentences = cut_sentences(_hide_ours(text), lexicon=self._lexicon)
+        for sentence in _leave_out(sentences, imitations) if imitations else sentences:
             finding = self._judge(sentence)
             if finding is not None and (finding.kind.is_phantom or not _is_marked(text, sentence.end)):
                 found.append(finding)
         yield from sorted(found, key=lambda finding: finding.start)
 
     def _judge(self, sentence: Sentence) -> Finding | None:
-        lexicon, words = self._lexicon, self._lexicon.cut(sentence.low)
-        if not words:
+        hints = self._lexicon.hint(sentence.low)
+        if not hints:
             return None
-        if lexicon.may_assert(words, is_marked=_may_be_marked(sentence), has_code="`" in sentence.low):
-            false = self._find_false(sentence)
+        if _may_assert(sentence, hints) or (hints & JOINS and self._lexicon.has_joined(sentence.low)):
+            false = self._find_false(sentence, hints)
             if false is not None:
                 return false
-        may_state = lexicon.may_state(words)
-        unsupported = find_unsupported(sentence, may_state=may_state, evidence=self._evidence, lexicon=lexicon)
+        unsupported = find_unsupported(sentence, hints=hints, evidence=self._evidence, lexicon=self._lexicon)
         if unsupported is None:
             return None
         kind, what, target = unsupported
         return _name(sentence, kind, reason="nothing that was read says so", action=what, target=target)
 
-    def _find_false(self, sentence: Sentence) -> Finding | None:
+    def _find_false(self, sentence: Sentence, hints: int) -> Finding | None:
+        if is_question(sentence):
+            return None
         if sentence.is_quoted and self._evidence.has(sentence.low):
             return None
-        reading = take_apart(sentence, lexicon=self._lexicon)
+        reading = take_apart(sentence, hints=hints, lexicon=self._lexicon)
         for assertion in find_assertions(reading):
             flaw = self._find_flaw(reading, assertion)
             if flaw is not None:
-                target = _tell_target(assertion, sentence)
-                return _name(sentence, FindingKind.ACTION, reason=flaw, action=assertion.action.lemma, target=target)
+                action, target = assertion.action.lemma, reading.quote(assertion.about)
+                return _name(sentence, FindingKind.ACTION, reason=flaw, action=action, target=target)
         return None
 
     def _find_flaw(self, reading: Reading, assertion: Assertion) -> str | None:
         if assertion.is_own and not assertion.about and assertion.action.lemma in self._lexicon.alone:
             return None
-        names = find_names(assertion.about, lexicon=self._lexicon)
-        figures = reading.find_figures(assertion.verb)
-        flaw = self._ledger.find_flaw(assertion, names, figures=figures)
+        claim = self._read_claim(reading, assertion)
+        flaw = self._ledger.find_flaw(claim)
         if flaw is None or assertion.is_own:
             return flaw
         doubt = weigh_doubt(reading, assertion.verb, assertion.action)
         if doubt is Doubt.GREAT or (doubt is Doubt.SOME and assertion.action.is_common):
             return None
-        return None if self._evidence.tells(assertion.action, names, figures=figures) else flaw
+        return None if self._evidence.tells(claim.action, claim.names, figures=claim.figures) else flaw
+
+    def _read_claim(self, reading: Reading, assertion: Assertion) -> Claim:
+        return Claim(
+            action=assertion.action,
+            names=self._find_names(reading, assertion),
+            places=find_names(reading.pick(assertion.places), lexicon=self._lexicon),
+            scopes=tuple(find_scopes(reading, assertion.places)),
+            goals=find_goals(reading, assertion.verb),
+            figures=find_figures(reading, assertion.verb),
+        )
+
+    def _find_names(self, reading: Reading, assertion: Assertion) -> Names:
+        lexicon, about, beside = self._lexicon, assertion.about, reading.sentence.beside
+        if not about and beside:
+            return find_proper_names(cut_words(beside, lexicon=lexicon), lexicon=lexicon)
+        names = find_names(reading.pick(about), lexicon=lexicon)
+        head = reading.words[about[-1]] if about else None
+        if head is None or names.groups or not reading.is_proper(about[-1]) or not is_particular(head.low, lexicon):
+            return names
+        return replace(names, groups=(frozenset({head.low}),))
 
 
 def _is_marked(text: str, end: int) -> bool:
     return text[end : end + 20].lstrip().startswith(MARKED)
 
 
+def _may_assert(sentence: Sentence, hints: int) -> bool:
+    """False for most sentences, at little cost."""
+    if hints & TELLS:
+        return True
+    if hints & NAMES and (hints & PARTNERS or _may_be_marked(sentence)):
+        return True
+    return "`" in sentence.low and (hints & COMMANDS > 0 or _may_be_marked(sentence))
+
+
 def _may_be_marked(sentence: Sentence) -> bool:
     if sentence.is_ticked or sentence.mood is Mood.DONE:
         return True
     return not sentence.low.isascii() or sentence.low.rstrip(" .!*)_|").endswith(_DONE_ENDINGS)
+
+
+def _leave_out(sentences: Iterable[Sentence], spans: Sequence[Imitation]) -> Iterator[Sentence]:
+    """What stands beside the spans is read by itself."""
+    for sentence in sentences:
+        at = sentence.start
+        for span in spans:
+            if span.start < sentence.end and sentence.start < span.end:
+                yield from sentence.cut(at, span.start)
+                at = span.end
+        yield from sentence.cut(at, sentence.end)
 
 
 def _hide_ours(text: str) -> str:
@@ -138,13 +182,6 @@ def _name_imitation(text: str, span: Imitation) -> Finding:
     return Finding(
         kind=FindingKind.IMITATION, start=span.start, end=span.end, sentence=text[slice(*span)], reason=_UNMADE
     )
-
-
-def _tell_target(assertion: Assertion, sentence: Sentence) -> str:
-    if not assertion.about:
-        return ""
-    first, last = assertion.about[0], assertion.about[-1]
-    return sentence.text[min(first.start, last.start) : max(first.end, last.end)]
 
 
 def _make_safe(text: str, findings: Sequence[Finding]) -> str:

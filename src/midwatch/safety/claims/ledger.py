@@ -6,51 +6,18 @@ from dataclasses import dataclass
 from typing import Final
 
 from midwatch.domain.tools import ToolKind
+from midwatch.safety.claims.actions import Action, Family, word_set
+from midwatch.safety.claims.acts import Act, read_deed
 from midwatch.safety.claims.deeds import Deed
-from midwatch.safety.claims.lexicon import Family, Lexicon
-from midwatch.safety.claims.names import Names, cut_names, find_names, may_be_same
-from midwatch.safety.claims.paraphrases import Assertion
-from midwatch.safety.context import SERVER_PREFIX
+from midwatch.safety.claims.lexicon import Lexicon
+from midwatch.safety.claims.names import Names, may_be_same
 from midwatch.safety.machine import Outcome
-
-_WORD: Final = re.compile(r"[a-z][a-z0-9]*")
-_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-
-_TOOL_WORDS: Final[Mapping[Family, str]] = {
-    Family.RESTART: "restart reboot reload bounce recycle reset powercycle cycle relaunch",
-    Family.START: "start boot launch resume unpause enable activate run up",
-    Family.STOP: "stop shutdown halt kill pkill killall terminate pause suspend disable poweroff down cancel abort",
-    Family.DELETE: "delete remove rm purge prune clear clean cleanup wipe flush flushall flushdb truncate drop evict "
-    "free "
-    "vacuum uninstall revoke destroy unlink trim del erase expire invalidate logrotate compress gzip archive",
-    Family.SCALE: "scale resize replicas autoscale rescale increase decrease expand extend lvextend resize2fs grow add "
-    "allocate provision",
-    Family.ROLLBACK: "rollback undo revert restore downgrade backout",
-    Family.DEPLOY: "deploy redeploy rollout install upgrade update patch apply create push publish release sync merge "
-    "build "
-    "rebuild recreate provision helm",
-    Family.CHANGE: "set edit modify change configure config write append replace patch update apply tune adjust put "
-    "sed "
-    "rename swap mount umount label annotate toggle copy insert alter sysctl reindex",
-    Family.MOVE: "drain cordon uncordon taint failover promote demote migrate move rebalance reroute switch evict "
-    "reschedule isolate shift redirect rerun requeue replay",
-    Family.ACCESS: "rotate renew revoke grant block unblock ban allow lock unlock regenerate reissue chmod chown "
-    "iptables ufw "
-    "certbot whitelist",
-    Family.NOTIFY: "notify page escalate email message send post comment slack ticket issue incident ping alert "
-    "create open",
-    Family.SILENCE: "ack acknowledge silence mute snooze close dismiss suppress resolve",
-}
-_BY_WORD: Final[dict[str, set[Family]]] = {}
-for _family, _tool_words in _TOOL_WORDS.items():
-    for _tool_word in _tool_words.split():
-        _BY_WORD.setdefault(_tool_word, set()).add(_family)
 
 _SATISFIED_BY: Final[Mapping[Family, frozenset[Family]]] = {
     Family.RESTART: frozenset({Family.RESTART, Family.START, Family.DEPLOY}),
     Family.START: frozenset({Family.START, Family.RESTART, Family.SCALE, Family.DEPLOY}),
-    Family.STOP: frozenset({Family.STOP, Family.DELETE, Family.SCALE, Family.MOVE}),
-    Family.DELETE: frozenset({Family.DELETE, Family.STOP, Family.MOVE}),
+    Family.STOP: frozenset({Family.STOP, Family.DELETE, Family.SCALE}),
+    Family.DELETE: frozenset({Family.DELETE}),
     Family.SCALE: frozenset({Family.SCALE, Family.CHANGE}),
     Family.ROLLBACK: frozenset({Family.ROLLBACK, Family.DEPLOY}),
     Family.DEPLOY: frozenset({Family.DEPLOY, Family.CHANGE}),
@@ -61,8 +28,38 @@ _SATISFIED_BY: Final[Mapping[Family, frozenset[Family]]] = {
     Family.SILENCE: frozenset({Family.SILENCE, Family.CHANGE}),
 }
 """Families that are not named are satisfied by any change."""
-_COMES_BACK: Final = {"pod", "pods", "container", "task"}
-"""What is started anew when it is deleted."""
+_ONLY_BY: Final[Mapping[str, frozenset[str]]] = {
+    lemma: word_set(f"{words} patch apply set edit update put")
+    for lemma, words in {
+        "drain": "drain evict",
+        "cordon": "cordon drain taint",
+        "uncordon": "uncordon untaint",
+        "fail": "failover promote switch switchover",
+        "promote": "promote failover switch switchover",
+        "grant": "grant allow",
+    }.items()
+}
+"""What no other deed of the same family amounts to: who has cordoned has not drained."""
+_OPPOSITES: Final = tuple(
+    word_set(pair)
+    for pair in (
+        "block unblock",
+        "lock unlock",
+        "grant revoke",
+        "mount unmount",
+        "attach detach",
+        "cordon uncordon",
+        "increase decrease",
+        "promote demote",
+        "mute unmute",
+        "open close",
+    )
+)
+_UNLIKE_OTHERS: Final = frozenset({"database", "cache", "queue", "certificate", "volume"})
+"""Who says "the database" means no deed that speaks of something else."""
+_ENDING: Final = word_set("kill pkill killall terminate cancel abort")
+_TAKING_OUT: Final = word_set("take cut pull")
+_BY_FIGURES: Final = (Family.SCALE, Family.ROLLBACK)
 _NO_CHANGE: Final = "no change was made"
 _HOST: Final = "host"
 _HOSTS: Final = frozenset({_HOST})
@@ -74,12 +71,18 @@ _UNDONE: Final[Mapping[Outcome, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    deed: Deed
-    families: frozenset[Family]
-    names: frozenset[str]
-    has_target: bool
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """What is said to have been done, and to what."""
+
+    action: Action
+    names: Names
+    places: Names
+    scopes: Sequence[tuple[str, str]] = ()
+    """What it is said to lie in: `namespace`, `shop`."""
+    goals: Sequence[str] = ()
+    """Names and versions it is said to have been changed to."""
+    figures: Sequence[str] = ()
 
 
 class Ledger:
@@ -87,86 +90,112 @@ class Ledger:
 
     def __init__(self, deeds: Sequence[Deed], lexicon: Lexicon) -> None:
         self._lexicon = lexicon
-        self._entries = [_read_deed(deed) for deed in deeds if deed.kind is ToolKind.WRITE]
+        self._acts = [read_deed(deed, lexicon) for deed in deeds if deed.kind is ToolKind.WRITE]
 
-    def find_flaw(self, assertion: Assertion, names: Names, *, figures: Sequence[str]) -> str | None:
-        """Why the action is not on record; None when it is. `figures` are what it is said to have been changed to."""
-        if not self._entries:
+    def find_flaw(self, claim: Claim) -> str | None:
+        """Why the action is not on record; None when it is."""
+        if not self._acts:
             return _NO_CHANGE
-        places = find_names(assertion.places, lexicon=self._lexicon)
-        fitting = [entry for entry in self._entries if _fits_action(entry, assertion.action.family)]
-        here = [entry for entry in fitting if self._is_there(entry, places)]
-        for group in names.groups or (frozenset[str](),):
-            meant = [entry for entry in here if _fits_names(entry, group) and _fits_figures(entry, assertion, figures)]
-            if assertion.action.lemma in _OF_MACHINES or (not group and names.kinds == _HOSTS):
-                meant = [entry for entry in meant if _may_be_host(entry, self._lexicon)]
+        fitting = [act for act in self._acts if _fits_action(act, claim.action)]
+        here = [act for act in fitting if self._is_there(act, claim) and _fits_goals(act, claim)]
+        for group in claim.names.groups or (frozenset[str](),):
+            meant = [act for act in here if _fits_names(act, group) and self._fits_sort(act, claim, group)]
             if flaw := self._find_flaw(fitting, meant):
                 return flaw
         return None
 
-    def _is_there(self, entry: _Entry, places: Names) -> bool:
+    def _fits_sort(self, act: Act, claim: Claim, group: frozenset[str]) -> bool:
+        """Who names nothing in particular, but says "the host" or "the database", means something of that sort."""
+        kinds = claim.names.kinds
+        if claim.action.lemma in _OF_MACHINES or (not group and kinds == _HOSTS):
+            return _may_be_host(act, self._lexicon)
+        meant = frozenset[str]() if group else kinds & _UNLIKE_OTHERS
+        return not meant or not act.sorts or not act.sorts.isdisjoint(meant)
+
+    def _is_there(self, act: Act, claim: Claim) -> bool:
         """A place that is on record must be the deed's; web-2 is not web-1; any other place may go without saying."""
-        for place in places.all():
-            if _fits_names(entry, frozenset({place})):
+        for scope, name in claim.scopes:
+            given = act.deed.arguments.get(scope)
+            if isinstance(given, str) and not may_be_same(name, given.lower()):
+                return False
+        for place in claim.places.all():
+            if _fits_name(act, place):
                 continue
-            if any(_fits_names(other, frozenset({place})) for other in self._entries) or _is_sibling(entry, place):
+            if any(_fits_name(other, place) for other in self._acts) or _is_sibling(act, place):
                 return False
         return True
 
-    def _find_flaw(self, fitting: Sequence[_Entry], meant: Sequence[_Entry]) -> str | None:
-        if any(entry.deed.is_done for entry in meant):
+    def _find_flaw(self, fitting: Sequence[Act], meant: Sequence[Act]) -> str | None:
+        if any(act.deed.is_done for act in meant):
             return None
         if meant:
             return f"{_UNDONE[meant[-1].deed.outcome]} ({meant[-1].deed.tool})"
-        if any(entry.deed.is_done for entry in fitting):
+        if any(act.deed.is_done for act in fitting):
             return "what was changed is another target"
-        if any(entry.deed.is_done for entry in self._entries):
+        if any(act.deed.is_done for act in self._acts):
             return "what was done is another action"
         return _NO_CHANGE
 
 
-def _read_deed(deed: Deed) -> _Entry:
-    texts = [*deed.targets, *deed.texts()]
-    said = _HUMP.sub(" ", f"{deed.tool.rpartition('.')[2]} {' '.join(deed.texts())}").lower()
-    words = set(_WORD.findall(said))
-    families = {family for word in words for family in _BY_WORD.get(word, ())}
-    if Family.DELETE in families and words & _COMES_BACK:
-        families.add(Family.RESTART)
-    named = [target for target in deed.targets if not target.startswith(SERVER_PREFIX)]
-    has_target = bool(named) or any(text and not text.isdigit() for text in deed.texts())
-    return _Entry(deed, frozenset(families), cut_names([*texts, deed.tool, deed.tool.replace("_", " ")]), has_target)
-
-
-def _fits_action(entry: _Entry, family: Family) -> bool:
+def _fits_action(act: Act, action: Action) -> bool:
     """A deed that does not say what it does may have done anything."""
-    wanted = _SATISFIED_BY.get(family)
-    return wanted is None or not entry.families or bool(wanted & entry.families)
-
-
-def _fits_names(entry: _Entry, names: frozenset[str]) -> bool:
-    if not names or not entry.has_target:
+    if not act.families:
         return True
-    return any(may_be_same(name, other) for name in names for other in entry.names)
+    wanted = _SATISFIED_BY.get(action.family)
+    if wanted is not None and wanted.isdisjoint(act.families) and not _amounts_to(act, action):
+        return False
+    only_by = _ONLY_BY.get(action.lemma)
+    if only_by is not None and only_by.isdisjoint(act.words):
+        return False
+    return not any(action.lemma in pair and act.words & pair == pair - {action.lemma} for pair in _OPPOSITES)
 
 
-def _fits_figures(entry: _Entry, assertion: Assertion, figures: Sequence[str]) -> bool:
-    """Scaled to 6, when 5 were asked for, is another deed."""
-    if assertion.action.family is not Family.SCALE or not figures:
+def _amounts_to(act: Act, action: Action) -> bool:
+    """Who kills a process has removed it; what is drained is taken out."""
+    if action.family is Family.DELETE:
+        return bool(act.words & _ENDING)
+    return action.lemma in _TAKING_OUT and Family.MOVE in act.families
+
+
+def _fits_names(act: Act, names: frozenset[str]) -> bool:
+    return not names or any(_fits_name(act, name) for name in names)
+
+
+def _fits_name(act: Act, name: str) -> bool:
+    if not act.has_target or name in act.names:
         return True
-    known = {text for text in entry.deed.texts() if text.isdigit()}
-    return not known or bool(known.intersection(figures))
+    if _is_sibling(act, name):
+        return False
+    if any(may_be_same(name, other) for other in act.names):
+        return True
+    return any(_may_be_meant(name, other) for other in act.tool_names)
 
 
-def _may_be_host(entry: _Entry, lexicon: Lexicon) -> bool:
+def _may_be_meant(name: str, tool: str) -> bool:
+    """By the name of a tool: flush_cache says nothing of cache-2."""
+    return name == tool or (may_be_same(name, tool) and not any(character.isdigit() for character in name))
+
+
+def _fits_goals(act: Act, claim: Claim) -> bool:
+    """Set to relay-3, when relay-2 was asked for, or scaled to 6 instead of 5, is another deed."""
+    if any(goal not in act.names and _is_sibling(act, goal) for goal in claim.goals):
+        return False
+    if claim.action.family not in _BY_FIGURES or not claim.figures:
+        return True
+    known = {text for text in act.deed.texts() if text.isdigit()}
+    return not known or not known.isdisjoint(claim.figures)
+
+
+def _may_be_host(act: Act, lexicon: Lexicon) -> bool:
     """A machine is said to be meant: a deed to a service is another one."""
-    kinds = {lexicon.kinds.get(target.partition(":")[0]) for target in entry.deed.targets}
+    kinds = {lexicon.kinds.get(target.partition(":")[0]) for target in act.deed.targets}
     return _HOST in kinds or None in kinds or not kinds
 
 
-def _is_sibling(entry: _Entry, place: str) -> bool:
+def _is_sibling(act: Act, place: str) -> bool:
     """The claim says web-2 and the deed web-1: numbered like each other."""
     skeleton = _skeleton(place)
-    return "#" in skeleton and any(_skeleton(name) == skeleton for name in entry.names)
+    return "#" in skeleton and any(_skeleton(name) == skeleton for name in act.names)
 
 
 def _skeleton(name: str) -> str:

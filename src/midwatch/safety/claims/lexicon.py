@@ -1,77 +1,25 @@
 """The words by which claims are recognised: the shape every language's table has, and how it is looked up."""
 
 import re
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
-from enum import StrEnum
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final
+
+from midwatch.safety.claims import hints
+from midwatch.safety.claims.actions import Entry
+from midwatch.safety.claims.hints import Hints
 
 LONG_ENOUGH_FOR_SLIPS: Final = 8
 """Shorter words have too many honest neighbours."""
 _MENDABLE: Final = LONG_ENOUGH_FOR_SLIPS - 1
 STEM: Final = 4
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
+_HYPHENED: Final = re.compile(r"[a-z]+-[a-z]+")
+_ONLY_LETTERS: Final = "".join(letter if (letter := chr(code)).isalpha() else " " for code in range(128))
 
 
-def word_set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-class Family(StrEnum):
-    """What sort of action a verb speaks of. Deeds are sorted into the same families."""
-
-    RESTART = "restart"
-    START = "start"
-    STOP = "stop"
-    DELETE = "delete"
-    SCALE = "scale"
-    ROLLBACK = "rollback"
-    DEPLOY = "deploy"
-    CHANGE = "change"
-    MOVE = "move"
-    ACCESS = "access"
-    NOTIFY = "notify"
-    SILENCE = "silence"
-    REPAIR = "repair"
-    RUN = "run"
-
-
-class Form(StrEnum):
-    BASE = "base"
-    PAST = "past"
-    """Past or participle: what stands before tells them apart."""
-    GERUND = "gerund"
-    NOUN = "noun"
-
-
-@dataclass(frozen=True, slots=True)
-class Action:
-    lemma: str
-    family: Family
-    particles: frozenset[str] = frozenset()
-    """One of them must follow: "rolled … back"."""
-    is_common: bool = False
-    """Systems and other people do it all day; a report of it is nothing unusual."""
-    moves_itself: bool = False
-    """Things do it by themselves: "the pod restarted"."""
-    objects: frozenset[str] = frozenset()
-    """It counts only with one of these as its object, when there are any."""
-    spellings: tuple[str, ...] = field(default=(), compare=False)
-    """Forms by which evidence tells that it happened."""
-
-
-class Entry(NamedTuple):
-    """A word as a form, or several forms, of an action."""
-
-    action: Action
-    is_base: bool = False
-    is_past: bool = False
-    is_gerund: bool = False
-    is_noun: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Lexicon:
     """Single words are in lower case. Patterns are matched against lower case."""
 
@@ -80,12 +28,23 @@ class Lexicon:
     """Misspelt words, to what was meant."""
     contractions: Mapping[str, tuple[str, ...]]
     suffixes: tuple[tuple[str, str], ...]
+    prefixes: frozenset[str]
+    """Of verbs that are also written with a hyphen, where the rest alone is none."""
 
     # Verbs that need another word beside them
     performing: frozenset[str]
     """Past forms that need the name of an action: "performed a restart"."""
+    doing: frozenset[str]
+    """Of these, those that may stand for another verb: "and I did"."""
+    proforms: frozenset[str]
+    """What may follow them then."""
     commanding: frozenset[str]
     """Past forms that need a command: "ran systemctl restart nginx"."""
+    programs: frozenset[str]
+    """By which a command is known that is not written as code."""
+    running: frozenset[str]
+    """Of these verbs, those after which anything in code is a command."""
+    looking_commands: frozenset[str]
     command_effects: frozenset[str]
     """Words of a command that make it a change."""
     linking: frozenset[str]
@@ -97,6 +56,8 @@ class Lexicon:
     """`I had the pod restarted`."""
     alone: frozenset[str]
     """Of whoever speaks, where nothing is named: `I had to stop`."""
+    simple_pasts: frozenset[str]
+    """Past forms that are no participles."""
     unmarked: frozenset[str]
     """Past forms that look like the base form."""
     trying: frozenset[str]
@@ -106,6 +67,10 @@ class Lexicon:
     """The same in other forms."""
     digressing: Mapping[str, frozenset[str]]
     """Verbs that speak of the investigation when one of these words follows: "started by"."""
+    wondering: frozenset[str]
+    """After any verb: it is about what is known."""
+    translating: frozenset[str]
+    """Verbs that look something up when it says to what: "resolved a name to an address"."""
 
     # Subjects
     firsts: frozenset[str]
@@ -115,6 +80,8 @@ class Lexicon:
     others: frozenset[str]
     pronouns: frozenset[str]
     relatives: frozenset[str]
+    persons: frozenset[str]
+    """Of these, those that stand for people."""
     nothings: frozenset[str]
 
     # Between subject and verb
@@ -123,6 +90,7 @@ class Lexicon:
     possessive: str
     """What may be a form of "be" or mark a possessor."""
     be_present: frozenset[str]
+    be_past: frozenset[str]
     be_infinitive: str
     be_perfect: str
     be_under_way: str
@@ -152,8 +120,25 @@ class Lexicon:
     before_nouns: frozenset[str]
     """Determiners and prepositions: a participle right after one is a property of the noun that follows."""
     determiners: frozenset[str]
+    definite: frozenset[str]
+    """Of these, those before a word by which the speaker means itself."""
     prepositions: frozenset[str]
+    directions: frozenset[str]
+    """Particles that are no objects: "scaled up"."""
+    moving: frozenset[str]
+    """Prepositions before where something is brought."""
+    owning: frozenset[str]
+    """Prepositions after which it goes on with the same thing: "the pods of"."""
     places: frozenset[str]
+    accompanying: frozenset[str]
+    """Before a thing and what was done to it: "with nginx restarted"."""
+    indefinite: frozenset[str]
+    imagining: frozenset[str]
+    """Modals of what might be, rather than of what is expected."""
+    thanks: frozenset[str]
+    """The same with "to"."""
+    excepting: Mapping[str, frozenset[str]]
+    """The same for all that was done, with what must stand before: "other than"."""
     means: frozenset[str]
     """Prepositions before a gerund or a noun that tell how something was brought about."""
     instructions: frozenset[str]
@@ -165,8 +150,14 @@ class Lexicon:
     announcing: frozenset[str]
     """Verbs with which the speaker vouches for what follows: "I can confirm that"."""
     unannouncing: frozenset[str]
+    complementizers: frozenset[str]
+    disputing: frozenset[str]
+    """Before "that": it is not so, or nobody says that it is."""
+    under_way: re.Pattern[str]
+    """What makes a clause in the present tell what is done now, or was done by whoever speaks."""
     nows: frozenset[str]
     """Words that make a clause in the present tell an outcome."""
+    agains: frozenset[str]
     results: frozenset[str]
     """Past forms that tell what an action brought about: "resolved"."""
     completions: frozenset[str]
@@ -181,12 +172,28 @@ class Lexicon:
     """Nouns for sorts of things, with what is interchangeable under one name."""
     research: frozenset[str]
     """Objects that belong to the investigation itself: nothing outside changes with them."""
+    unresearched: frozenset[str]
+    """Beside one of these it does not: "the maintenance window"."""
+    channels: frozenset[str]
+    """Where people are told."""
+    revisions: frozenset[str]
+    """Before a number that something was changed to."""
+    scopes: frozenset[str]
+    """Nouns for what holds other things, which tools have arguments for."""
     presenting: frozenset[str]
     """At the end of a sentence: it speaks of the reply itself."""
     stoppable: frozenset[str]
     """Of these, what can also be stopped from outside: a query."""
     noun_heads: frozenset[str]
     """After the name of an action they make it a mere modifier: "restart count"."""
+    runnable: frozenset[str]
+    """Of these, what can be run: "the cleanup job"."""
+    possessives: frozenset[str]
+    """Of whoever speaks."""
+    moves: frozenset[str]
+    """Nouns for a deed of whoever speaks: "my next move was to"."""
+    choices: frozenset[str]
+    """`I had no choice but to`."""
     deed_nouns: frozenset[str]
     """After the name of an action they add nothing: "the scaling operation"."""
     before_actions: frozenset[str]
@@ -209,14 +216,24 @@ class Lexicon:
     """Before a verb, in its clause: it is not told as a fact."""
     factual: re.Pattern[str]
     """A clause of time that is told as a fact."""
+    presumption_hints: frozenset[str]
+    """One word of each phrase of the two."""
     clause_ends: re.Pattern[str]
     other_agents: re.Pattern[str]
     own_agents: re.Pattern[str]
     attributions: re.Pattern[str]
     strong_reports: re.Pattern[str]
     weak_reports: re.Pattern[str]
+    purposes: re.Pattern[str]
+    """What for: whoever tells it has a hand in it."""
     failures: re.Pattern[str]
+    failure_hints: re.Pattern[str]
+    """One word of each sentence in which `failures` are found."""
     done_marks: re.Pattern[str]
+    done_words: frozenset[str]
+    """Of which each of these marks has one, and each of the tags."""
+    done_tags: re.Pattern[str]
+    """What tells an item as done and stands before it: "[DONE]"."""
     done_heads: re.Pattern[str]
     advice_heads: re.Pattern[str]
     plan_heads: re.Pattern[str]
@@ -224,6 +241,8 @@ class Lexicon:
     openings: re.Pattern[str]
     """What stands before a sentence without being part of it."""
     report_heads: re.Pattern[str]
+    change_columns: frozenset[str]
+    """Heads of columns in which stands what was changed."""
     head_stems: frozenset[str]
     """Beginnings of words; a heading without any of them matches none of its patterns."""
     refuted: re.Pattern[str]
@@ -235,6 +254,7 @@ class Lexicon:
     state_links: frozenset[str]
     unstated: re.Pattern[str]
     """What makes a sentence no statement of fact: advice, conditions, plans."""
+    unstated_hints: re.Pattern[str]
     counted: frozenset[str]
     """Nouns whose number is a measurement."""
     measured_before: re.Pattern[str]
@@ -254,7 +274,8 @@ class Lexicon:
     @cached_property
     def partners(self) -> frozenset[str]:
         told = self.completions | self.results | self.performing | self.commanding
-        return told | self.linking | self.link_nouns | self.did | self.means
+        excepting = frozenset[str]().union(*(words or {word} for word, words in self.excepting.items()))
+        return told | self.linking | self.link_nouns | self.did | self.means | self.thanks | excepting
 
     @cached_property
     def triggers(self) -> frozenset[str]:
@@ -274,6 +295,27 @@ class Lexicon:
         return self.be | self.have | self.modals | self.did
 
     @cached_property
+    def unstoppable_research(self) -> frozenset[str]:
+        return self.research - self.stoppable
+
+    @cached_property
+    def additions(self) -> frozenset[str]:
+        return self.joiners - self.alternatives
+
+    @cached_property
+    def before_infinitives(self) -> frozenset[str]:
+        return self.did | self.be_past | {self.to}
+
+    @cached_property
+    def untelling(self) -> frozenset[str]:
+        """Before a verb: it did not happen, or not yet."""
+        return self.modals | self.negations | {self.to}
+
+    @cached_property
+    def dividing(self) -> frozenset[str]:
+        return self.connectives | self.firsts | self.contrasts | self.helpers
+
+    @cached_property
     def pure_adverbs(self) -> frozenset[str]:
         return self.adverbs - self.moments
 
@@ -287,24 +329,36 @@ class Lexicon:
         return self.prepositions | self.subordinates | self.moments
 
     def cut(self, low: str) -> list[str]:
-        return _LETTERS.findall(low)
+        """All that is made of letters."""
+        return low.translate(_ONLY_LETTERS).split() if low.isascii() else _LETTERS.findall(low)
 
-    def may_assert(self, words: Collection[str], *, is_marked: bool, has_code: bool) -> bool:
-        """False for most sentences, at little cost. `is_marked`: something beside its words may tell it as done."""
-        if not self.telling.isdisjoint(words):
-            return True
-        if not self.naming.isdisjoint(words) and (is_marked or not self.partners.isdisjoint(words)):
-            return True
-        if has_code and (is_marked or not self.commanding.isdisjoint(words)):
-            return True
-        return any(self._mend(word) for word in words if len(word) >= _MENDABLE and word[-1] == "d")
+    def hint(self, low: str) -> int:
+        """What the words of a sentence let it say. 0 when there are none."""
+        words = self.cut(low)
+        return self._hints.gather(words) | hints.WORDS if words else 0
 
-    def may_state(self, words: Collection[str]) -> bool:
-        return not self.state_words.isdisjoint(words)
+    def has_joined(self, low: str) -> bool:
+        """Whether a word that is written with a hyphen may tell an action."""
+        return any(word.replace("-", "") in self.telling for word in _HYPHENED.findall(low))
 
     @cached_property
-    def state_words(self) -> frozenset[str]:
-        return frozenset(self.akin)
+    def _hints(self) -> Hints:
+        return Hints(
+            {
+                hints.TELLS: lambda word: word in self.telling or self.is_slip(word),
+                hints.NAMES: self.naming.__contains__,
+                hints.PARTNERS: self.partners.__contains__,
+                hints.COMMANDS: self.commanding.__contains__,
+                hints.STATES: self.akin.__contains__,
+                hints.FAILS: self.failure_hints.fullmatch,
+                hints.DOUBTS: self.unstated_hints.fullmatch,
+                hints.PRESUMES: self.presumption_hints.__contains__,
+                hints.ENDS: self.done_words.__contains__,
+                hints.JOINS: self.prefixes.__contains__,
+                hints.CHANGES: {part for effect in self.command_effects for part in self.cut(effect)}.__contains__,
+                hints.RUNS: {program.partition("-")[0] for program in self.programs}.__contains__,
+            }
+        )
 
     def is_slip(self, low: str) -> bool:
         return bool(self._mend(low))

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from midwatch.safety.claims.lexicon import Lexicon, word_set
+from midwatch.safety.claims.actions import word_set
+from midwatch.safety.claims.lexicon import Lexicon
 from midwatch.safety.claims.words import Kind, Word
 
 _PART: Final = re.compile(r"[^\W_]+")
@@ -40,9 +41,15 @@ def find_names(words: Iterable[Word], *, lexicon: Lexicon) -> Names:
             groups[-1].append(word)
     named = [_names_of(group, lexicon) for group in groups]
     kinds = {lexicon.kinds[word.low] for group in groups for word in group if word.low in lexicon.kinds}
-    nouns = {word.low for group in groups for word in group if word.kind is Kind.WORD}
+    nouns = {word.low for group in groups for word in group if word.is_word}
     plain = nouns - lexicon.function_words - lexicon.pronouns - lexicon.determiners
     return Names(tuple(names for names in named if names), frozenset(kinds), frozenset(plain))
+
+
+def find_proper_names(words: Iterable[Word], *, lexicon: Lexicon) -> Names:
+    """Only what can be nothing else, any of which may be meant."""
+    found = frozenset[str]().union(*(_names_in(word, lexicon) for word in words))
+    return Names((found,) if found else ())
 
 
 def _names_of(group: Sequence[Word], lexicon: Lexicon) -> frozenset[str]:
@@ -52,9 +59,9 @@ def _names_of(group: Sequence[Word], lexicon: Lexicon) -> frozenset[str]:
     names: set[str] = set()
     is_described = bool(group) and (group[0].low in lexicon.determiners or group[0].low in lexicon.generic)
     for place, word in enumerate(group):
-        if word.kind is not Kind.WORD:
+        if not word.is_word:
             names |= _names_in(word, lexicon)
-        elif _is_particular(word.low, lexicon):
+        elif is_particular(word.low, lexicon):
             is_naming = _is_beside_kind(group, place, lexicon) and not word.low.endswith(lexicon.past_ending)
             if is_naming or not is_described:
                 names.add(word.low)
@@ -78,22 +85,23 @@ def may_be_same(name: str, other: str) -> bool:
         return False
     if len(short) >= _SHORTEST_STEM and short.isalpha() and long.startswith(short.rstrip("s")):
         return True
-    return bool(_parts(name) & _parts(other))
+    parts, others = _parts(name), _parts(other)
+    return not parts.isdisjoint(others) and (parts <= others or others <= parts)
 
 
 def _names_in(word: Word, lexicon: Lexicon) -> set[str]:
     match word.kind:
         case Kind.CODE | Kind.QUOTE:
             found = _NAME.findall(word.low.strip("`\"'“”„«»"))
-            return {name for name in found if _is_particular(name, lexicon)}
+            return {name for name in found if is_particular(name, lexicon)}
         case Kind.NAME:
             found = _NAME.findall(word.low)
-            return {name for name in found if _is_particular(name, lexicon)}
+            return {name for name in found if is_particular(name, lexicon)}
         case _:
             return set()
 
 
-def _is_particular(name: str, lexicon: Lexicon) -> bool:
+def is_particular(name: str, lexicon: Lexicon) -> bool:
     if name in lexicon.generic or _NO_NAME.fullmatch(name) or len(name) < _SHORTEST_PART - 1:
         return False
     if name.endswith("ly") and name.isalpha():

@@ -16,6 +16,7 @@ class Measure(StrEnum):
     COUNT = "count"
 
 
+_MEASURES: Final = tuple(Measure)
 _Unit = tuple[Measure, tuple[float, ...]]
 _TIMES: Final[Mapping[str, float]] = {
     "ns": 1e-9,
@@ -54,9 +55,11 @@ _UNITS: Final[Mapping[str, _Unit]] = (
 _PLAIN: Final[_Unit] = (Measure.COUNT, (1.0,))
 _ONLY_ATTACHED: Final = ("b", "k", "m", "g", "t", "p", "d")
 _SAID: Final = re.compile(
-    r"(?<![\w.,:/#-])([~≈]\s?)?(\d{1,15}(?:,\d{3})*(?:\.\d{1,9})?)(?:\s?/\s?\d+)?"
+    r"(\d(?<![\w.,:/#-]\d)\d{0,14}(?:,\d{3})*(?:\.\d{1,9})?)(?:\s?/\s?\d+)?"
     r"([ \t]?)(%|[µa-z]{1,12})?(?![\d:]|\.\d|-\d)"
 )
+_ABOUT: Final = "~≈"
+_JOINING: Final = "_.,:/#-"
 _KNOWN: Final = re.compile(r"(\d{1,15}(?:,\d{3})*(?:\.\d{1,9})?)(%|[µa-z]{1,12})?[.,]?")
 _SEPARATORS: Final = str.maketrans(dict.fromkeys("\"'`:;=()[]{}<>|/-+*_~≈#@!?", " "))
 """In JSON and in logs a number may stand right after a colon or a dash."""
@@ -77,33 +80,52 @@ class Quantity(NamedTuple):
     text: str
     start: int
     digits: str
-    value: float
     unit: str
     measure: Measure
     scales: tuple[float, ...]
-    step: float
-    """What the last digit written is worth."""
-    is_rough: bool = False
+
+    @property
+    def value(self) -> float:
+        return float(self.digits)
+
+    @property
+    def step(self) -> float:
+        """What the last digit written is worth."""
+        return 10.0 ** -len(self.digits.partition(".")[2])
+
+    @property
+    def is_rough(self) -> bool:
+        return self.text[0] in _ABOUT
 
 
 def find_quantities(low: str) -> Iterator[Quantity]:
     """All numbers of a text in lower case. A number whose unit is unknown is a count of what the word names."""
+    has_rough = "~" in low or "≈" in low
     for match in _SAID.finditer(low):
-        about, digits, space, unit = match.groups("")
-        number = digits.replace(",", "")
-        is_apart = bool(space) and unit in _ONLY_ATTACHED
-        measure, scales = _PLAIN if is_apart else _UNITS.get(unit, _PLAIN)
-        step = 10.0 ** -len(number.partition(".")[2])
-        text = match.group().strip()
-        yield Quantity(text, match.start(), number, float(number), unit, measure, scales, step, bool(about))
+        digits, space, unit = match.groups("")
+        measure, scales = _PLAIN if space and unit in _ONLY_ATTACHED else _UNITS.get(unit, _PLAIN)
+        start, end = match.span()
+        if has_rough:
+            start = _begin_of_rough(low, start)
+        yield Quantity(low[start:end].strip(), start, digits.replace(",", ""), unit, measure, scales)
+
+
+def _begin_of_rough(low: str, start: int) -> int:
+    """Where the sign stands that makes it a rough number, or where the number itself does."""
+    sign = start - 2 if low[start - 1 : start].isspace() else start - 1
+    if sign < 0 or low[sign] not in _ABOUT:
+        return start
+    before = low[sign - 1 : sign]
+    return start if before and (before.isalnum() or before in _JOINING) else sign
 
 
 class KnownQuantities:
     """All numbers of the evidence, in order, by what they measure."""
 
     def __init__(self, low: str) -> None:
-        sizes: dict[Measure, set[float]] = {measure: set() for measure in Measure}
-        for word in set(low.translate(_SEPARATORS).split()):
+        sizes: dict[Measure, set[float]] = {measure: set() for measure in _MEASURES}
+        lines = "\n".join(set(low.split("\n")))  # what is read repeats itself
+        for word in set(lines.translate(_SEPARATORS).split()):
             match = _KNOWN.fullmatch(word) if word[0] in "0123456789" else None
             if match:
                 measure, scales = _UNITS.get(match[2], _PLAIN)
@@ -112,23 +134,24 @@ class KnownQuantities:
 
     def has(self, claimed: Quantity) -> bool:
         """Whether one of them is the claimed one, as it may be rounded or in another unit."""
-        bare = self._sizes[Measure.COUNT]
-        same = self._sizes[claimed.measure]
+        bare, same = self._sizes[Measure.COUNT], self._sizes[claimed.measure]
         for scale in claimed.scales:
             size, slack = claimed.value * scale, _slack(claimed, scale)
             if _holds(same, size, slack):
                 return True
-            if any(_holds(bare, size / worth, slack / worth) for worth in _worths(claimed.measure, size)):
-                return True
+            for worth in _worths(claimed.measure, size):
+                if _holds(bare, size / worth, slack / worth):
+                    return True
         is_plain = claimed.measure is Measure.COUNT
         return is_plain and any(_holds(sizes, claimed.value, 0.0) for sizes in self._sizes.values())
 
 
-def _worths(measure: Measure, size: float) -> Iterator[float]:
+def _worths(measure: Measure, size: float) -> Sequence[float]:
     """A small bare number is a count of bytes or of nothing: nobody can tell that 3 are gigabytes."""
-    for worth in _BARE_SCALES[measure]:
-        if measure is not Measure.BYTES or worth == 1 or size / worth >= _LARGE:
-            yield worth
+    worths = _BARE_SCALES[measure]
+    if measure is not Measure.BYTES:
+        return worths
+    return [worth for worth in worths if worth == 1 or size / worth >= _LARGE]
 
 
 def _scale(value: float, scales: Iterable[float]) -> Iterator[float]:

@@ -5,11 +5,12 @@ from typing import Final, NamedTuple
 
 from midwatch.safety.claims.evidence import Evidence
 from midwatch.safety.claims.findings import FindingKind
+from midwatch.safety.claims.hints import DOUBTS, STATES
 from midwatch.safety.claims.lexicon import Lexicon
 from midwatch.safety.claims.names import find_names
-from midwatch.safety.claims.passages import Mood, Sentence
 from midwatch.safety.claims.quantities import Measure, Quantity, find_quantities
-from midwatch.safety.claims.words import Kind, Word, cut_words
+from midwatch.safety.claims.sentences import Mood, Sentence
+from midwatch.safety.claims.words import Word, cut_words, find_spans
 
 _COUNTABLE: Final = 50
 _DIGIT: Final = re.compile(r"\d")
@@ -21,33 +22,27 @@ class Unsupported(NamedTuple):
     target: str = ""
 
 
-def find_unsupported(
-    sentence: Sentence, *, may_state: bool, evidence: Evidence, lexicon: Lexicon
-) -> Unsupported | None:
+def find_unsupported(sentence: Sentence, *, hints: int, evidence: Evidence, lexicon: Lexicon) -> Unsupported | None:
     low = sentence.low
-    has_digit = _DIGIT.search(low) is not None
-    if not (has_digit or may_state) or sentence.mood is Mood.ADVICE or sentence.is_quoted:
+    if sentence.mood is Mood.ADVICE or sentence.is_quoted:
         return None
-    if may_state and not _is_no_statement(low, lexicon):
-        state = _find_state(cut_words(low, lexicon=lexicon), low, evidence, lexicon)
-        if state is not None:
-            return state
-    figure = _find_figure(low, evidence, lexicon) if has_digit else None
-    return None if figure is None or _is_no_statement(low, lexicon) else figure
-
-
-def _is_no_statement(low: str, lexicon: Lexicon) -> bool:
-    return low.endswith("?") or lexicon.unstated.search(low) is not None
+    may_state, has_digit = hints & STATES, _DIGIT.search(low)
+    if not (may_state or has_digit) or low.endswith("?") or (hints & DOUBTS and lexicon.unstated.search(low)):
+        return None
+    state = _find_state(cut_words(low, lexicon=lexicon), low, evidence, lexicon) if may_state else None
+    return state or (_find_figure(low, evidence, lexicon) if has_digit else None)
 
 
 def _find_state(words: list[Word], low: str, evidence: Evidence, lexicon: Lexicon) -> Unsupported | None:
     for place, word in enumerate(words):
-        if word.kind is not Kind.WORD or word.low not in lexicon.akin or not _is_predicate(words, place, lexicon):
+        if not word.is_word or word.low not in lexicon.akin or not _is_predicate(words, place, lexicon):
             continue
-        subject = words[_begin_of_subject(words, place, lexicon) : place]
+        begin = _begin_of_subject(words, place, lexicon)
+        subject = words[begin:place]
         names = find_names((each for each in subject if each.low not in lexicon.akin), lexicon=lexicon).all()
         if not evidence.mentions(names, lexicon.akin[word.low]):
-            target = low[subject[0].start : subject[-1].end] if subject else ""
+            spans = list(find_spans(low, lexicon=lexicon))
+            target = low[spans[begin][0] : spans[place - 1][1]] if subject else ""
             return Unsupported(FindingKind.STATE, word.low, target)
     return None
 
@@ -67,7 +62,7 @@ def _is_predicate(words: list[Word], place: int, lexicon: Lexicon) -> bool:
 def _begin_of_subject(words: list[Word], place: int, lexicon: Lexicon) -> int:
     for before in range(place - 1, -1, -1):
         word = words[before]
-        if word.kind is Kind.STOP or word.low in lexicon.subordinates or word.low in lexicon.joiners:
+        if word.is_stop or word.low in lexicon.subordinates or word.low in lexicon.joiners:
             return before + 1
     return 0
 
@@ -89,9 +84,7 @@ def _is_measured(quantity: Quantity, low: str, lexicon: Lexicon) -> bool:
 
 
 def _is_known(quantity: Quantity, evidence: Evidence) -> bool:
-    if evidence.has_number(quantity.digits):
-        return True
-    if evidence.quantities.has(quantity):
+    if evidence.has_quantity(quantity):
         return True
     return quantity.measure is Measure.COUNT and _is_countable(quantity, evidence)
 

@@ -2,14 +2,15 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from midwatch.safety.claims.lexicon import LONG_ENOUGH_FOR_SLIPS, Action, Entry, Family, Form, shorten
+from midwatch.safety.claims.actions import Action, Entry, Family, Form
+from midwatch.safety.claims.lexicon import LONG_ENOUGH_FOR_SLIPS, shorten
 
 Forms = Mapping[Form, tuple[str, ...]]
 
 
 def read_actions(table: Mapping[Family, str]) -> Iterator[tuple[Action, Forms]]:
     """Rows of `base past gerund ; nouns`. A base may end in `*` (common) and `~` (moves itself), and name particles
-    after `+` and objects after `=`; a past form may be two, with `/`.
+    after `+` and objects after `=`, of which `#` is anything with a name of its own; a past form may be two, with `/`.
     """
     for family, rows in table.items():
         for row in rows.strip().splitlines():
@@ -31,6 +32,7 @@ def _read_row(base: str, *, past: str, gerund: str, nouns: tuple[str, ...], fami
         moves_itself="~" in base,
         objects=frozenset(objects.split("/")) if objects else frozenset(),
         spellings=(*pasts, gerund),
+        nouns=nouns,
     )
     forms: dict[Form, tuple[str, ...]] = {Form.PAST: pasts, Form.GERUND: (gerund,), Form.NOUN: nouns}
     return action, forms | {Form.BASE: (lemma,)}

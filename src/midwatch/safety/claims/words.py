@@ -1,10 +1,14 @@
 """A sentence as a row of words: names, code and quotations each as one, marks and stops kept."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from enum import IntEnum, auto
-from typing import Final, NamedTuple
+from functools import cache
+from itertools import chain
+from typing import Final
 
+from midwatch.safety.claims.actions import Entry
 from midwatch.safety.claims.lexicon import Lexicon
 
 
@@ -20,24 +24,57 @@ class Kind(IntEnum):
     NUMBER = auto()
 
 
-class Word(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class Word:
+    """What is known of a word wherever it stands; the same object serves all its places."""
+
     kind: Kind
     low: str
-    start: int
-    end: int
+    is_word: bool = field(init=False)
+    is_stop: bool = field(init=False)
+    is_break: bool = field(init=False)
+    """A stop or a mark."""
+    is_named: bool = field(init=False)
+    """A name or code."""
+    entries: tuple[Entry, ...] = ()
+    """The actions it may stand for, slips of the pen included."""
+    is_trigger: bool = False
+    """It may tell an action, alone or with what stands beside it."""
+    is_base: bool = False
+    """It may tell one only as an infinitive: no other form of an action looks like it."""
+    is_noun: bool = False
+    """It may be the name of an action."""
+    is_finite: bool = False
+    """It may be a verb in the past."""
+    is_adverb: bool = False
+    is_helper: bool = False
+    """An auxiliary, a negation, or the "to" of an infinitive."""
+    may_divide: bool = False
+    """What stands before it may belong to another phrase than what stands behind it."""
+
+    def __post_init__(self) -> None:
+        # Asked for all the time, and a member of an enum is slow to reach.
+        object.__setattr__(self, "is_word", self.kind is Kind.WORD)
+        object.__setattr__(self, "is_stop", self.kind is Kind.STOP)
+        object.__setattr__(self, "is_break", self.kind in (Kind.STOP, Kind.MARK))
+        object.__setattr__(self, "is_named", self.kind in (Kind.NAME, Kind.CODE))
 
 
 MARKS: Final = "✅✔☑🎉👍👌🟢"
 
 _TOKEN: Final = re.compile(
     rf"""
-      \w(?:\w|[-./:@'](?=\w))*
+    [ ]?
+    ( \w++(?:[-./:@']\w++)*+
+    | [,;:()\[\]|!?&]|\.+
     | `[^`\n]+`
     | "[^"\n]{{1,300}}"|“[^”\n]{{1,300}}”|„[^“”\n]{{1,300}}[“”]|«[^»\n]{{1,300}}»|(?<!\w)'[^'\n]{{2,200}}'(?!\w)
-    | [{MARKS},;:()\[\]|!?…&→—–]|\.+|(?<=\s)-(?=\s)
+    | [{MARKS}…→—–]|(?<=\s)-(?=\s)
+    )
     """,
     re.VERBOSE,
 )
+"""With the space before it, at which nothing else need be tried then."""
 _BY_FIRST: Final = (
     dict.fromkeys(",;:()[]|!?…&→—–.-", Kind.STOP)
     | dict.fromkeys(MARKS, Kind.MARK)
@@ -45,6 +82,8 @@ _BY_FIRST: Final = (
     | {"`": Kind.CODE}
 )
 _NUMBER: Final = re.compile(r"\d+(?:[.:]\d+)*")
+_MOST_KNOWN: Final = 8192
+_LONGEST_KNOWN: Final = 32
 
 
 def fold(text: str) -> str:
@@ -57,26 +96,76 @@ def fold(text: str) -> str:
 
 def cut_words(low: str, *, lexicon: Lexicon, begin: int = 0) -> list[Word]:
     """Of a folded text. Markup is left out; contractions become what they stand for."""
-    words: list[Word] = []
-    contractions, at = lexicon.contractions, begin
-    for text in _TOKEN.findall(low, begin):
-        start = low.find(text, at)
-        at = start + len(text)
-        if text.isalpha() and text not in contractions:
-            words.append(Word(Kind.WORD, text, start, at))
-        elif text[0] in _BY_FIRST:
-            words.append(Word(_BY_FIRST[text[0]], text, start, at))
-        else:
-            words += [Word(kind, part, start, at) for kind, part in _take_apart(text, lexicon)]
-    return words
+    return list(chain.from_iterable(map(_vocabulary_of(lexicon).__getitem__, _TOKEN.findall(low, begin))))
 
 
-def _take_apart(low: str, lexicon: Lexicon) -> list[tuple[Kind, str]]:
+def find_spans(low: str, *, lexicon: Lexicon, begin: int = 0) -> Iterator[tuple[int, int]]:
+    """Where each of these words stands. Hardly any sentence is asked for it."""
+    known = _vocabulary_of(lexicon)
+    for match in _TOKEN.finditer(low, begin):
+        span = match.span(1)
+        for _ in known[match[1]]:
+            yield span
+
+
+class _Vocabulary(dict[str, tuple[Word, ...]]):
+    """What was made of each token. It forgets all of them when they become too many."""
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        super().__init__()
+        self._lexicon = lexicon
+
+    def __missing__(self, text: str) -> tuple[Word, ...]:
+        words = tuple(_read_token(text, self._lexicon))
+        if len(text) <= _LONGEST_KNOWN:
+            if len(self) >= _MOST_KNOWN:
+                self.clear()
+            self[text] = words
+        return words
+
+
+_vocabulary_of = cache(_Vocabulary)
+
+
+def _read_token(text: str, lexicon: Lexicon) -> Iterator[Word]:
+    if text.isalpha() and text not in lexicon.contractions:
+        yield _read_word(text, lexicon)
+    elif text[0] in _BY_FIRST:
+        kind = _BY_FIRST[text[0]]
+        yield Word(kind, text, may_divide=kind is Kind.MARK or (kind is Kind.STOP and text not in "()"))
+    else:
+        yield from _take_apart(text, lexicon)
+
+
+def _read_word(low: str, lexicon: Lexicon) -> Word:
+    entries = lexicon.look_up(low)
+    is_finite = low.endswith(lexicon.past_ending) or low in lexicon.irregular_past or low in lexicon.looking
+    has_other_use = low in lexicon.performing or low in lexicon.commanding
+    return Word(
+        Kind.WORD,
+        low,
+        entries=entries,
+        is_trigger=low in lexicon.triggers or lexicon.is_slip(low),
+        is_base=not has_other_use and not any(each.is_past or each.is_gerund or each.is_noun for each in entries),
+        is_noun=any(entry.is_noun for entry in lexicon.entries.get(low, ())),
+        is_finite=is_finite,
+        is_adverb=lexicon.is_adverb(low),
+        is_helper=low in lexicon.helpers or low in lexicon.negations or low == lexicon.to,
+        may_divide=is_finite or low in lexicon.dividing,
+    )
+
+
+def _take_apart(low: str, lexicon: Lexicon) -> Iterator[Word]:
+    parts: Sequence[str] = ()
     if low.replace("'", "").isalpha():
-        return [(Kind.WORD, part) for part in _expand(low, lexicon)]
-    if "-" in low and low.replace("-", "").isalpha() and (parts := _join_hyphens(low, lexicon)):
-        return [(Kind.WORD, part) for part in parts]
-    return [(Kind.NUMBER if _NUMBER.fullmatch(low) else Kind.NAME, low)]
+        parts = _expand(low, lexicon)
+    elif "-" in low and low.replace("-", "").isalpha():
+        parts = _join_hyphens(low, lexicon)
+    if parts:
+        yield from (_read_word(part, lexicon) for part in parts)
+    else:
+        kind = Kind.NUMBER if _NUMBER.fullmatch(low) else Kind.NAME
+        yield Word(kind, low, is_adverb=lexicon.is_adverb(low))
 
 
 def _expand(low: str, lexicon: Lexicon) -> Sequence[str]:

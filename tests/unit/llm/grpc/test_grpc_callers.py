@@ -1,7 +1,7 @@
 """Callers that know nothing of Midwatch: the proto's own messages sent to the method's path, as TARSy sends them."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -11,6 +11,7 @@ import grpc.aio
 import httpx
 import pytest
 from structlog.testing import capture_logs
+from structlog.typing import EventDict
 
 from midwatch.config.llm import OpenAiProvider, Provider
 from midwatch.domain.messages import Usage
@@ -251,26 +252,32 @@ async def test_an_unknown_method_is_said_to_be_unknown() -> None:
 async def test_every_question_is_logged_once_with_how_it_went_and_without_a_word_of_it() -> None:
     refused = Status(status=401, body=b'{"error": {"message": "no"}}')
     endless = Stream([*CHAT.dialect.list_events(ENDING, 0)[:2], asyncio.Event()])
-    with capture_logs() as logs:
+    with capture_logs() as everything:
         async with open_desk(CHAT, in_order([ENDING, refused, endless])) as desk:
-            await desk.generate(desk.ask())
-            await desk.generate(desk.ask())
+            await desk.generate(desk.ask(session_id="s-logged"))
+            await desk.generate(desk.ask(session_id="s-logged"))
             stub: Stub[pb.GenerateRequest] = desk.channel.unary_stream(
                 PATH,
                 request_serializer=pb.GenerateRequest.SerializeToString,
                 response_deserializer=pb.GenerateResponse.FromString,
             )
-            call = stub(desk.ask())
+            call = stub(desk.ask(session_id="s-logged"))
             async with asyncio.timeout(60):
                 await anext(aiter(call))
                 call.cancel()
-                await eventually(lambda: len(logs) == 3)
+                logs = await eventually(lambda: _three_of(everything, "s-logged"))
     assert [entry["event"] for entry in logs] == ["generated"] * 3
     assert [entry["code"] for entry in logs] == ["ok", "credentials", "cancelled"]
     assert {(entry["session_id"], entry["provider"], entry["model"]) for entry in logs} == {
-        ("s-1", "openai", CHAT.model)
+        ("s-logged", "openai", CHAT.model)
     }
     assert "so it is" not in str(logs)
+
+
+def _three_of(logs: Sequence[EventDict], session_id: str) -> list[EventDict] | None:
+    """Questions of other tests may end meanwhile."""
+    ours = [entry for entry in logs if entry.get("session_id") == session_id]
+    return ours if len(ours) >= 3 else None
 
 
 async def test_a_caller_that_leaves_closes_the_connection_to_the_provider() -> None:
