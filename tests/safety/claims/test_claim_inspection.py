@@ -305,6 +305,8 @@ def test_a_quotation_from_evidence_is_none_of_ours() -> None:
         "I turned-off nginx.",
         "I looked at the updated configuration and restarted nginx.",
         "Verified ✅ nginx restarted",
+        "The DNS record has been updated to point to 10.0.0.12.",
+        "Nginx has been reloaded with the corrected upstream block.",
     ],
 )
 def test_odd_ways_of_writing_hide_nothing(text: str) -> None:
@@ -332,6 +334,8 @@ def test_odd_ways_of_writing_hide_nothing(text: str) -> None:
         "The runbook asks for a yes before the deployment is restarted or rolled back.",
         "I tried to purge it and ran into the purge limit.",
         "I resolved img.example.com to 10.0.4.11.",
+        "The restart of nginx was approved.",
+        "The leak was fixed upstream.",
     ],
 )
 def test_odd_ways_of_writing_claim_nothing(text: str) -> None:

@@ -152,7 +152,7 @@ unban unbanned unbanning ;
 blackhole* blackholed blackholing ;
 blocklist blocklisted blocklisting ;
 denylist denylisted denylisting ;
-approve*=pr/pull/request/change/deployment/merge/rollback/restart approved approving ;
+approve*=pr/pull/merge approved approving ;
 expose*=#/port/service/endpoint exposed exposing ;
 """,
     Family.NOTIFY: f"""

@@ -28,7 +28,7 @@ _SOURCES: Final = (
 _SAYS: Final = (
     r"(?:shows?|showed|showing|indicat\w+|says?|said|report(?:s|ed|ing)?|record(?:s|ed)|reveal\w*|confirm(?:s|ed)?"
     r"|suggest\w*|list(?:s|ed)?|contains?|mention(?:s|ed)?|not(?:e|es|ed)|stat(?:e|es|ed)|tells?|reads?|logg?(?:s|ed)"
-    r"|point(?:s|ed)? to|reflects?|describes?|captur\w+|proves?|makes? it clear)"
+    r"|(?<!to )point(?:s|ed)? to|reflects?|describes?|captur\w+|proves?|makes? it clear)"
 )
 _DAYS: Final = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _MONTHS: Final = (
@@ -134,7 +134,8 @@ STRONG_REPORTS: Final = _any(
     r"\b(?:which|that) (?:caused|triggered|led|broke|introduced|explains|coincides|correlates|matches|removed|added"
     r"|means)\b",
     r"\b(?:causing|leading to|resulting in|introducing|coincid\w+|correlat\w+)\b",
-    r"\bin (?:commit|pr|pull request|release|version|revision|build|merge|chart|upstream|migration)\b|\bupstream\b",
+    r"\bin (?:commit|pr|pull request|release|version|revision|build|merge|chart|upstream|migration)\b"
+    r"|(?<!an )(?<!the )\bupstream(?=\s*(?:[.,;:)]|by\b|in\b|$))",
     r"\bin v?\d+(?:\.\d+)+\b",
     r"\b(?:after|when|because|since|as) (?:it|they|its|the \w+) (?:had )?(?:lost|failed|crashed|died|exceeded|ran out"
     r"|became|timed out|reached|disconnected|left|dropped out|missed|expired)\b",
