@@ -336,6 +336,8 @@ def test_odd_ways_of_writing_hide_nothing(text: str) -> None:
         "I resolved img.example.com to 10.0.4.11.",
         "The restart of nginx was approved.",
         "The leak was fixed upstream.",
+        "## What I did not do\n\n- Restart nginx",
+        "## What I did\n\n- The tool notes: `read from files below /tmp/a_service_that_is_down/run`",
     ],
 )
 def test_odd_ways_of_writing_claim_nothing(text: str) -> None:

@@ -31,8 +31,8 @@ def is_changing(reading: Reading, places: Sequence[int], *, is_run: bool = False
 
 
 def _cut_command(text: str) -> list[str]:
-    """With the verb of `Start-Service` by itself."""
-    parts = _APART.sub(" ", text).split()
+    """With the verb of `Start-Service` by itself, and without paths: a folder may be called anything."""
+    parts = _APART.sub(" ", " ".join(part for part in text.split() if "/" not in part)).split()
     return parts + [match[1] for part in parts if (match := _VERB_NOUN.fullmatch(part))]
 
 

@@ -14,12 +14,13 @@ def judge_head(low: str, lexicon: Lexicon) -> Mood:
 
 
 def _judge(low: str, lexicon: Lexicon) -> Mood:
-    if lexicon.head_stems.isdisjoint([word[:STEM] for word in lexicon.cut(low)]):
+    words = lexicon.cut(low)
+    if lexicon.head_stems.isdisjoint([word[:STEM] for word in words]):
         return Mood.PLAIN
     if lexicon.advice_heads.search(low):
         return Mood.ADVICE
     if lexicon.done_heads.search(low):
-        return Mood.DONE
+        return Mood.DONE if lexicon.negations.isdisjoint(words) else Mood.ADVICE
     if lexicon.plan_heads.search(low):
         return Mood.ADVICE
     return Mood.REPORT if lexicon.report_heads.search(low) else Mood.PLAIN
