@@ -15,7 +15,7 @@ from midwatch.store.sessions import WAKE_CHANNEL
 from midwatch.timeline.listen import listen
 from tests.api.edge import Edge
 
-PATIENCE = 20
+PATIENCE = 60
 Event = dict[str, Any]
 
 

@@ -147,13 +147,13 @@ async def test_a_session_cancelled_in_the_middle_of_a_parallel_stage_takes_both_
         first, second = await voyage.fleet.start("first", "second")
         session_id = await submit(first, "watch")
         async with watching(second, f"session:{session_id}") as watcher:
-            events = await hear_each(
-                watcher, {"type": "stream.chunk"}, {"type": "execution.progress", "phase": "gathering_info"}
-            )
+            # What was only sent may have been sent before anybody listened.
+            await eventually(lambda: is_calling(first, session_id))
+            await eventually(lambda: voyage.asked("Bosun"))
             answers = [await cancel(replica, session_id) for replica in (second, first)]
             cancelled = {"type": "execution.status", "status": "cancelled"}
             over = {"type": "session.status", "status": "cancelled"}
-            events += await hear_each(watcher, over, *({**cancelled, "agent_index": index} for index in (1, 2)))
+            events = await hear_each(watcher, over, *({**cancelled, "agent_index": index} for index in (1, 2)))
         session = await ended(first, session_id)
         timeline = await read(first, session_id, "/timeline")
         assert (await cancel(second, session_id)).status_code == 409
@@ -171,6 +171,11 @@ async def test_a_session_cancelled_in_the_middle_of_a_parallel_stage_takes_both_
     assert "streaming" not in {entry["status"] for entry in timeline}
     check_streams_closed(events)
     assert voyage.asked("SynthesisAgent") == []
+
+
+async def is_calling(replica: Replica, session_id: str) -> bool:
+    timeline = await read(replica, session_id, "/timeline")
+    return any((entry["event_type"], entry["status"]) == ("llm_tool_call", "streaming") for entry in timeline)
 
 
 async def test_a_session_that_runs_out_of_time_in_a_parallel_stage_ends_its_agents_first(
