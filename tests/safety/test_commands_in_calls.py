@@ -113,7 +113,7 @@ def test_no_query_is_too_odd_to_be_read(query: str) -> None:
 
 def test_long_queries_are_read_in_good_time() -> None:
     for part in ("update a ", "grant ", "create a ", "/*", "; insert a ", "( "):
-        find_change(part * 20_000)
+        assert find_change(part * 20_000) in (None, *WORDS)
 
 
 def test_who_does_not_say_what_it_takes_may_take_a_command() -> None:

@@ -10,6 +10,7 @@ from midwatch.safety.claims import hints
 from midwatch.safety.claims.english import ENGLISH
 from midwatch.safety.claims.inspection import inspect
 from midwatch.safety.claims.lexicon import STEM
+from midwatch.safety.claims.memory import LONGEST, Memory
 from midwatch.safety.claims.words import Kind, cut_words, find_spans, fold
 from tests.safety.claims.labelled_claims import LABELLED
 
@@ -74,6 +75,25 @@ def test_many_strange_words_are_forgotten_and_the_known_ones_are_still_read() ->
     inspect(strange, deeds=(), evidence=())
     assert inspect("I restarted nginx.", deeds=(), evidence=()).has_phantom
     assert not inspect("I checked nginx.", deeds=(), evidence=()).has_phantom
+
+
+def test_a_full_memory_begins_anew() -> None:
+    asked: list[str] = []
+
+    def measure(word: str) -> int:
+        asked.append(word)
+        return len(word)
+
+    memory = Memory(measure, most=2)
+    assert [memory[word] for word in ("a", "bb", "a", "ccc", "a")] == [1, 2, 1, 3, 1]
+    assert asked == ["a", "bb", "ccc", "a"]
+    assert dict(memory) == {"ccc": 3, "a": 1}
+
+
+def test_a_very_long_word_is_not_kept() -> None:
+    memory = Memory(len, most=2)
+    assert memory["x" * (LONGEST + 1)] == LONGEST + 1
+    assert not memory
 
 
 @pytest.mark.parametrize(

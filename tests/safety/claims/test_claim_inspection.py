@@ -204,6 +204,20 @@ def test_states_and_figures_are_marked_and_nothing_is_lost() -> None:
     )
 
 
+@requirement("claims:marked")
+def test_a_figure_is_not_found_inside_another() -> None:
+    assert [finding.kind for finding in look_at("CPU is at 5 %.", evidence=["CPU 12.5 %"]).findings] == [
+        FindingKind.MEASUREMENT
+    ]
+    assert look_at("CPU is at 12.5 %.", evidence=["CPU 12.5 %"]).findings == ()
+
+
+@requirement("claims:marked")
+def test_a_rough_figure_may_follow_an_exact_one() -> None:
+    found = look_at("It took 5 minutes, and ~ 7 pods restarted.", evidence=["it took 5 minutes", "7 pods restarted"])
+    assert found.findings == ()
+
+
 @requirement("claims:ours-no-evidence")
 def test_a_marked_statement_of_an_earlier_analysis_is_no_evidence() -> None:
     earlier = look_at("nginx is healthy again.").safe_text
@@ -307,6 +321,13 @@ def test_a_quotation_from_evidence_is_none_of_ours() -> None:
         "Verified ✅ nginx restarted",
         "The DNS record has been updated to point to 10.0.0.12.",
         "Nginx has been reloaded with the corrected upstream block.",
+        "Having restarted nginx, finally I saw it recover.",
+        "What I did was restart nginx.",
+        "My next move was to restart nginx.",
+        "I had no choice but to restart nginx.",
+        "We did indeed restart nginx.",
+        "I did finally delete the old files.",
+        "It is clear, that I restarted nginx.",
     ],
 )
 def test_odd_ways_of_writing_hide_nothing(text: str) -> None:
@@ -338,6 +359,14 @@ def test_odd_ways_of_writing_hide_nothing(text: str) -> None:
         "The leak was fixed upstream.",
         "## What I did not do\n\n- Restart nginx",
         "## What I did\n\n- The tool notes: `read from files below /tmp/a_service_that_is_down/run`",
+        "The docker host needs a restart, so I ran the tests.",
+        "nginx failed; and the cache cleared.",
+        "Errors, and the nginx cache flushed.",
+        "With any pod restarted, errors would stop.",
+        "nginx did restart.",
+        "I did not fully delete the old files.",
+        "Your next move was to restart nginx.",
+        "The pool was emptied and the queue was purged by him and deleted the old files.",
     ],
 )
 def test_odd_ways_of_writing_claim_nothing(text: str) -> None:

@@ -60,13 +60,20 @@ def _find(reading: Reading) -> Iterator[Assertion]:
     if reading.is_told_as_done and (item := read_item(reading)):
         yield item
         return
-    before_infinitives = reading.lexicon.before_infinitives
     for place in compress(count(), map(_IS_TRIGGER, reading.words)):
         word = reading.words[place]
-        if word.is_base and reading.low_at(place - 1) not in before_infinitives:
+        if word.is_base and not _may_be_told(reading, place - 1):
             continue
         if found := _read_word(reading, place, word.low):
             yield found
+
+
+def _may_be_told(reading: Reading, before: int) -> bool:
+    """An infinitive, by what stands before it."""
+    if before < 0:
+        return False
+    word = reading.words[before]
+    return word.is_adverb or word.low in reading.lexicon.before_infinitives
 
 
 def _read_word(reading: Reading, place: int, low: str) -> Assertion | None:

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
 from typing import Final
 
+from midwatch.safety.claims.memory import Memory
+
 TELLS: Final = 1
 """A form that may tell an action by itself."""
 NAMES: Final = 2
@@ -30,23 +32,17 @@ JOINS: Final = 4096
 """The first half of a form that may be written with a hyphen: "re-ran"."""
 
 _MOST_KNOWN: Final = 16384
-_LONGEST_KNOWN: Final = 32
 
 
-class Hints(dict[str, int]):
-    """Of each word, in lower case. It forgets all of them when they become too many."""
+class Hints:
+    """Of each word, in lower case."""
 
     def __init__(self, tests: Mapping[int, Callable[[str], object]]) -> None:
-        super().__init__()
         self._tests = tests
+        self._of = Memory(self._look_at, most=_MOST_KNOWN)
 
     def gather(self, words: Iterable[str]) -> int:
-        return reduce(int.__or__, set(map(self.__getitem__, words)), 0)
+        return reduce(int.__or__, set(map(self._of.__getitem__, words)), 0)
 
-    def __missing__(self, word: str) -> int:
-        found = sum(hint for hint, test in self._tests.items() if test(word))
-        if len(word) <= _LONGEST_KNOWN:
-            if len(self) >= _MOST_KNOWN:
-                self.clear()
-            self[word] = found
-        return found
+    def _look_at(self, word: str) -> int:
+        return sum(hint for hint, test in self._tests.items() if test(word))

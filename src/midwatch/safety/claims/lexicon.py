@@ -275,7 +275,17 @@ class Lexicon:
     def partners(self) -> frozenset[str]:
         told = self.completions | self.results | self.performing | self.commanding
         excepting = frozenset[str]().union(*(words or {word} for word, words in self.excepting.items()))
-        return told | self.linking | self.link_nouns | self.did | self.means | self.thanks | excepting
+        return (
+            told
+            | self.linking
+            | self.link_nouns
+            | self.did
+            | self.moves
+            | self.choices
+            | self.means
+            | self.thanks
+            | excepting
+        )
 
     @cached_property
     def triggers(self) -> frozenset[str]:

@@ -31,9 +31,12 @@ class Assertion:
 
 
 def read_infinitive(reading: Reading, place: int, action: Action) -> Assertion | None:
-    """`I did restart`, `I managed to restart`."""
+    """`I did indeed restart`, `I managed to restart`."""
     lexicon = reading.lexicon
-    if reading.low_at(place - 1) in lexicon.did:
+    did = place - 1
+    while did > 0 and reading.words[did].is_adverb:
+        did -= 1
+    if reading.low_at(did) in lexicon.did:
         return _told_by(reading, place, place, action)
     if _is_cleft(reading, place):
         about, places = reading.read_object(place, action)

@@ -10,6 +10,7 @@ from typing import Final
 
 from midwatch.safety.claims.actions import Entry
 from midwatch.safety.claims.lexicon import Lexicon
+from midwatch.safety.claims.memory import Memory
 
 
 class Kind(IntEnum):
@@ -83,7 +84,6 @@ _BY_FIRST: Final = (
 )
 _NUMBER: Final = re.compile(r"\d+(?:[.:]\d+)*")
 _MOST_KNOWN: Final = 8192
-_LONGEST_KNOWN: Final = 32
 
 
 def fold(text: str) -> str:
@@ -108,23 +108,9 @@ def find_spans(low: str, *, lexicon: Lexicon, begin: int = 0) -> Iterator[tuple[
             yield span
 
 
-class _Vocabulary(dict[str, tuple[Word, ...]]):
-    """What was made of each token. It forgets all of them when they become too many."""
-
-    def __init__(self, lexicon: Lexicon) -> None:
-        super().__init__()
-        self._lexicon = lexicon
-
-    def __missing__(self, text: str) -> tuple[Word, ...]:
-        words = tuple(_read_token(text, self._lexicon))
-        if len(text) <= _LONGEST_KNOWN:
-            if len(self) >= _MOST_KNOWN:
-                self.clear()
-            self[text] = words
-        return words
-
-
-_vocabulary_of = cache(_Vocabulary)
+@cache
+def _vocabulary_of(lexicon: Lexicon) -> Memory[tuple[Word, ...]]:
+    return Memory(lambda text: tuple(_read_token(text, lexicon)), most=_MOST_KNOWN)
 
 
 def _read_token(text: str, lexicon: Lexicon) -> Iterator[Word]:
