@@ -222,8 +222,15 @@ class FakeServer:
         return Path(self.options.inventory).read_text(encoding="utf-8")
 
     def shell(self, arguments: Arguments) -> str:
-        """Says what it was given, and runs nothing."""
-        return f"ran {arguments['command']}"
+        """Says what it was given, and runs it only if it was told to."""
+        if not self.options.runs:
+            return f"ran {arguments['command']}"
+        import subprocess  # noqa: PLC0415 - start-up time
+
+        ended = subprocess.run(["bash", "-c", arguments["command"]], capture_output=True, text=True, check=False)
+        if ended.returncode:
+            raise ToolFailure(ended.stderr)
+        return ended.stdout
 
     def truncate(self, _: Arguments) -> str:
         """Half an answer that is no JSON."""
@@ -274,6 +281,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--silent", action="store_true", help="answer nothing but tool calls")
     parser.add_argument("--noise", action="store_true", help="print lines that are no messages")
     parser.add_argument("--shell", action="store_true", help="have a tool that takes a command")
+    parser.add_argument("--runs", action="store_true", help="let that tool run its commands")
     parser.add_argument("--stubborn", action="store_true", help="ignore SIGTERM and a closed stdin")
     return parser
 

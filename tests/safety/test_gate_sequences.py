@@ -100,6 +100,8 @@ class Answers:
         self.recalled: Waiting | Refusal | ToolCall | None = None
         self.asked: list[ConsentRequest] = []
         self.meanwhile: list[ToolCall] = []
+        self.looking: list[ToolCall] = []
+        self.seen: list[ToolResult | None] = []
         self.gate: Gate | None = None
 
     async def recall(self, call: ToolCall, safety: SessionSafety, *, look: Look) -> Waiting | Refusal | None:
@@ -110,8 +112,9 @@ class Answers:
             return None
         return self.recalled
 
-    async def seek(self, request: ConsentRequest) -> Granted | Waiting | Refusal:
+    async def seek(self, request: ConsentRequest, *, look: Look) -> Granted | Waiting | Refusal:
         self.asked.append(request)
+        self.seen += [await look(call) for call in self.looking]
         for call in self.meanwhile:
             assert self.gate is not None
             assert isinstance(await self.gate.call(call), ToolResult)

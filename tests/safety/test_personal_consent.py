@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from midwatch.domain.tools import Refusal, ToolCall, ToolKind, Waiting
+from midwatch.domain.tools import Refusal, ToolCall, ToolKind, ToolResult, Waiting
 from midwatch.kit.ids import new_id
 from midwatch.safety.kinds import KindVerdict
 from midwatch.safety.machine import Phase
@@ -17,6 +17,7 @@ from midwatch.safety.session import SessionSafety
 from midwatch.safety.shell.verdict import Risk
 from midwatch.safety.targets import Target
 from midwatch.tools.consent import ConsentRequest, Granted, Look, NoConsent, PersonalConsent
+from midwatch.tools.contents import MOST, NamedContent, NamedContents
 from tests.fakes.approval_journal import WORDS, FakeApprovalJournal
 from tests.fakes.toolset import define_tool
 from tests.safety.requirements import requirement
@@ -47,7 +48,9 @@ class Bench:
     def learn(self, safety: SessionSafety) -> None:
         safety.learn(target for target in self.targets if isinstance(target, Resource))
 
-    def request(self, *, risk: Risk | None = Risk.HIGH, **arguments: Any) -> ConsentRequest:
+    def request(
+        self, *, risk: Risk | None = Risk.HIGH, contents: NamedContents | None = None, **arguments: Any
+    ) -> ConsentRequest:
         return ConsentRequest(
             call=self.call,
             tool=define_tool("ship.set"),
@@ -57,10 +60,11 @@ class Bench:
             risk=risk,
             decision=DECISION,
             safety=self.safety,
+            contents=contents or NamedContents(),
         )
 
     async def ask(self) -> Waiting:
-        waiting = await self.consent.seek(self.request())
+        waiting = await self.consent.seek(self.request(), look=see_nothing)
         assert isinstance(waiting, Waiting)
         return waiting
 
@@ -69,14 +73,14 @@ class Bench:
         self.journal.waited = {self.call.call_id}
         heir = SessionSafety()
 
-        async def find_again(call: ToolCall) -> None:
+        async def find_again(call: ToolCall) -> ToolResult | None:
             assert call.is_own
             self.learn(heir)
 
         return heir, await self.consent.recall(self.call, heir, look=look or find_again)
 
 
-async def see_nothing(call: ToolCall) -> None:
+async def see_nothing(call: ToolCall) -> ToolResult | None:
     assert call.is_own
 
 
@@ -120,7 +124,7 @@ async def test_with_the_question_is_kept_what_the_targets_are_and_how_they_were_
 @pytest.mark.parametrize(("risk", "told"), [(None, {}), (Risk.LOW, {"risk": "low"})])
 async def test_with_the_question_is_kept_why_it_is_asked(risk: Risk | None, told: dict[str, str]) -> None:
     bench = Bench()
-    await bench.consent.seek(bench.request(risk=risk))
+    await bench.consent.seek(bench.request(risk=risk), look=see_nothing)
     (new,) = bench.journal.requested
     assert new.verdict == new.request["verdict"]
     assert new.verdict == told | {
@@ -150,7 +154,7 @@ async def test_what_is_asked_about_is_not_forgotten() -> None:
 async def test_a_question_is_asked_once_however_often_its_call_is_tried() -> None:
     bench = Bench()
     waiting = await bench.ask()
-    assert await bench.consent.seek(bench.request()) == waiting
+    assert await bench.consent.seek(bench.request(), look=see_nothing) == waiting
     assert len(bench.journal.requested) == 1
 
 
@@ -159,7 +163,7 @@ async def test_a_yes_is_handed_on_with_what_it_was_given_to() -> None:
     bench = Bench()
     waiting = await bench.ask()
     bench.journal.answer(bench.call.call_id, yes=True)
-    granted = await bench.consent.seek(bench.request())
+    granted = await bench.consent.seek(bench.request(), look=see_nothing)
     digest = bench.journal.requested[0].approval.digest
     assert granted == Granted(approval_id=waiting.approval_id, digest=digest)
 
@@ -169,9 +173,9 @@ async def test_a_yes_to_other_arguments_or_another_thing_is_void() -> None:
     bench = Bench()
     await bench.ask()
     bench.journal.answer(bench.call.call_id, yes=True)
-    other = await bench.consent.seek(bench.request(name="p2"))
+    other = await bench.consent.seek(bench.request(name="p2"), look=see_nothing)
     bench.safety.learn([replace(PUMP, parent="host:fore")])
-    moved = await bench.consent.seek(bench.request())
+    moved = await bench.consent.seek(bench.request(), look=see_nothing)
     assert isinstance(other, Refusal)
     assert (other.code, other.details["changed"]) == ("APPROVAL_STALE", ["arguments"])
     assert isinstance(moved, Refusal)
@@ -187,7 +191,7 @@ async def test_a_no_and_silence_are_refusals_whoever_asks_for_them() -> None:
     silent.journal.pass_time(QUARTER)
     for bench, code in ((denied, "APPROVAL_DENIED"), (silent, "APPROVAL_EXPIRED")):
         _, recalled = await bench.take_over()
-        assert (code_of(await bench.consent.seek(bench.request())), code_of(recalled)) == (code, code)
+        assert (code_of(await bench.consent.seek(bench.request(), look=see_nothing)), code_of(recalled)) == (code, code)
         assert bench.journal.looks == [], "nothing is looked up for a no"
 
 
@@ -195,7 +199,7 @@ async def test_a_no_and_silence_are_refusals_whoever_asks_for_them() -> None:
 @pytest.mark.parametrize("value", [float("nan"), {1, 2}])
 async def test_nobody_is_asked_about_what_cannot_be_written_down_exactly(value: Any) -> None:
     bench = Bench()
-    refusal = await bench.consent.seek(bench.request(name=value))
+    refusal = await bench.consent.seek(bench.request(name=value), look=see_nothing)
     assert code_of(refusal) == "NOT_APPROVABLE"
     assert bench.journal.requested == []
     assert bench.safety.context.pinned == frozenset()
@@ -255,7 +259,101 @@ async def test_what_was_looked_at_by_name_alone_has_been_looked_at_and_nothing_e
 async def test_where_there_is_nobody_to_ask_the_answer_is_why_somebody_would_have_been() -> None:
     bench, nobody = Bench(), NoConsent()
     assert await nobody.recall(bench.call, bench.safety, look=see_nothing) is None
-    refusal = await nobody.seek(bench.request())
+    refusal = await nobody.seek(bench.request(), look=see_nothing)
     assert isinstance(refusal, Refusal)
     assert (refusal.code, refusal.reason) == (DECISION.code, DECISION.reason)
     assert refusal.details["rule"] == "level:controlled"
+
+
+SCRIPT = NamedContent(path="/opt/fix.sh", asking={"command": "sha256sum -- /opt/fix.sh"})
+SEALED = NamedContent(path="/opt/sealed.sh", asking=None)
+
+
+def printing(text: str, *, error: str | None = None) -> Look:
+    async def look(call: ToolCall) -> ToolResult | None:
+        assert call.is_own
+        return ToolResult(content=text, error=error)
+
+    return look
+
+
+def printing_digest(digit: str) -> Look:
+    return printing(f"{digit * 64}  /opt/fix.sh\n")
+
+
+@requirement("approval:files", "approval:shows-all")
+async def test_what_is_in_a_file_is_asked_of_the_same_tool_and_shown() -> None:
+    bench = Bench()
+    answer = await bench.consent.seek(bench.request(contents=NamedContents(files=(SCRIPT,))), look=printing_digest("a"))
+    assert isinstance(answer, Waiting)
+    assert [(look.name, look.arguments) for look in bench.journal.looks] == [
+        ("ship.set", '{"command":"sha256sum -- /opt/fix.sh"}')
+    ]
+    assert bench.journal.requested[0].request["files"] == [{"path": "/opt/fix.sh", "sha256": "a" * 64}]
+
+
+@requirement("approval:files", "approval:whole-call")
+@pytest.mark.parametrize(("digit", "code"), [("a", None), ("b", "APPROVAL_STALE")])
+async def test_a_yes_is_good_only_for_the_file_as_it_was(digit: str, code: str | None) -> None:
+    bench = Bench()
+    request = bench.request(contents=NamedContents(files=(SCRIPT,)))
+    await bench.consent.seek(request, look=printing_digest("a"))
+    bench.journal.answer(bench.call.call_id, yes=True)
+    answer = await bench.consent.seek(request, look=printing_digest(digit))
+    assert code_of(answer) == code
+    if isinstance(answer, Refusal):
+        assert answer.details["changed"] == ["files"]
+
+
+@requirement("approval:files")
+async def test_a_question_that_waits_and_a_no_are_known_without_a_look() -> None:
+    bench = Bench()
+    request = bench.request(contents=NamedContents(files=(SCRIPT,)))
+    await bench.consent.seek(request, look=printing_digest("a"))
+    assert isinstance(await bench.consent.seek(request, look=printing_digest("a")), Waiting)
+    bench.journal.answer(bench.call.call_id, yes=False)
+    assert code_of(await bench.consent.seek(request, look=printing_digest("a"))) == "APPROVAL_DENIED"
+    assert len(bench.journal.looks) == 1
+
+
+@requirement("approval:files")
+@pytest.mark.parametrize(
+    "look",
+    [
+        see_nothing,
+        printing("sha256sum: /opt/fix.sh: No such file or directory"),
+        printing(f"{'a' * 64}  /opt/fix.sh", error="EXECUTION_FAILED"),
+        printing(f"{'a' * 64}  /opt/fix.sh\n{'b' * 64}  /opt/fix.sh"),
+        printing("a" * 65),
+    ],
+)
+async def test_nobody_is_asked_about_a_file_that_nobody_can_read(look: Look) -> None:
+    bench = Bench()
+    answer = await bench.consent.seek(bench.request(contents=NamedContents(files=(SCRIPT,))), look=look)
+    assert isinstance(answer, Refusal)
+    assert (answer.code, answer.details["files"]) == ("NOT_APPROVABLE", ["/opt/fix.sh"])
+    assert bench.journal.requested == []
+
+
+@requirement("approval:files")
+@pytest.mark.parametrize(
+    "contents",
+    [
+        NamedContents(files=(SEALED,)),
+        NamedContents(unclear="`which`"),
+        NamedContents(files=(SCRIPT,) * (MOST + 1)),
+    ],
+)
+async def test_nobody_is_asked_where_it_cannot_be_told_what_would_be_run(contents: NamedContents) -> None:
+    bench = Bench()
+    assert code_of(await bench.consent.seek(bench.request(contents=contents), look=printing_digest("a"))) == (
+        "NOT_APPROVABLE"
+    )
+    assert (bench.journal.looks, bench.journal.requested) == ([], [])
+
+
+@requirement("approval:files")
+async def test_as_many_files_as_a_person_compares_may_be_named() -> None:
+    bench = Bench()
+    contents = NamedContents(files=(SCRIPT,) * MOST)
+    assert isinstance(await bench.consent.seek(bench.request(contents=contents), look=printing_digest("a")), Waiting)

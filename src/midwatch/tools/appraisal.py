@@ -20,6 +20,7 @@ from midwatch.safety.shell.verdict import Risk, Verdict
 from midwatch.safety.targets import Target, TargetTemplate, find_target
 from midwatch.tools.arguments import Arguments
 from midwatch.tools.commands import find_command, find_query_change, takes_text
+from midwatch.tools.contents import NamedContents, find_named
 from midwatch.tools.schemas import properties_of
 
 LOOKS: Final = (ToolKind.READ, ToolKind.RESOLVE)
@@ -67,6 +68,10 @@ class Appraisal:
     @property
     def is_look(self) -> bool:
         return self.kind.kind in LOOKS
+
+    def find_contents(self) -> NamedContents:
+        """Only a change is decided by what is in files."""
+        return NamedContents() if self.is_look else find_named(self.arguments.values, properties_of(self.tool.schema))
 
     def describe(self) -> dict[str, str]:
         """For the journal and whoever reads it."""

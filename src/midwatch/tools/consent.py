@@ -1,16 +1,18 @@
 """Asking a person: what the gate hands over when code alone may not let a call pass, and what it is told."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final, Protocol, final
 from uuid import UUID
 
-from midwatch.domain.tools import Refusal, ToolCall, ToolDefinition, Waiting
+from midwatch.domain.tools import Refusal, ToolCall, ToolDefinition, ToolResult, Waiting
 from midwatch.kit.ids import new_id
+from midwatch.kit.json import encode_text
 from midwatch.safety.approvals import (
     Approval,
     ApprovalState,
+    NamedFile,
     Subject,
     ask,
     describe_identity,
@@ -28,8 +30,10 @@ from midwatch.safety.rules import Ask
 from midwatch.safety.session import SessionSafety
 from midwatch.safety.shell.verdict import Risk
 from midwatch.safety.targets import Target
+from midwatch.tools.contents import MOST, NamedContent, NamedContents, read_digest
 
 _WHY_PINNED: Final = "approval"
+_PLAINLY: Final = "Write the command more plainly, with each file by its name, or with the content itself in the call."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +50,8 @@ class ConsentRequest:
     decision: Ask
     safety: SessionSafety
     """Knows the resources behind the targets."""
+    contents: NamedContents = field(default_factory=NamedContents)
+    """Files that decide what it does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,9 +62,10 @@ class Granted:
     digest: bytes
 
 
-Look = Callable[[ToolCall], Awaitable[None]]
+Look = Callable[[ToolCall], Awaitable[ToolResult | None]]
 """Puts a call that code asks for through the gate: it must turn out to be a look, and what it finds is learnt.
-No model reads its result, and whatever comes of it, nothing is raised but what ends the run."""
+No model reads its result, and whatever comes of it, nothing is raised but what ends the run. None when it was not sent.
+"""
 
 
 class Consent(Protocol):
@@ -70,10 +77,10 @@ class Consent(Protocol):
         """
         ...
 
-    async def seek(self, request: ConsentRequest) -> Granted | Waiting | Refusal:
+    async def seek(self, request: ConsentRequest, *, look: Look) -> Granted | Waiting | Refusal:
         """Finds what a person said to the call, or asks and says that it waits. Raises LeaseLost.
 
-        Asked only about what nothing else stands against.
+        Asked only about what nothing else stands against. Files that decide what it does are looked at each time.
         """
         ...
 
@@ -85,7 +92,7 @@ class NoConsent:
     async def recall(self, call: ToolCall, safety: SessionSafety, *, look: Look) -> Waiting | Refusal | None:
         """Nobody has said anything."""
 
-    async def seek(self, request: ConsentRequest) -> Granted | Waiting | Refusal:
+    async def seek(self, request: ConsentRequest, *, look: Look) -> Granted | Waiting | Refusal:  # noqa: ARG002 - nobody asks
         return build_refusal(request.decision.code, request.decision.reason, details={"rule": request.decision.rule})
 
 
@@ -129,17 +136,40 @@ class PersonalConsent:
             await self._look_again(asked, safety, look=look)
         return refusal
 
-    async def seek(self, request: ConsentRequest) -> Granted | Waiting | Refusal:
+    async def seek(self, request: ConsentRequest, *, look: Look) -> Granted | Waiting | Refusal:
         asked = await self.journal.find(request.call.call_id)
-        subject = self._describe(request)
-        if asked.approval is None:
+        approval = asked.approval
+        if approval is not None and approval.state_at(asked.now) is ApprovalState.WAITING:
+            return Waiting(call_id=request.call.call_id, approval_id=approval.approval_id)
+        refusal = None if approval is None else refuse_answer(approval, now=asked.now)
+        if refusal is not None:
+            return refusal
+        files = await self._read_files(request, look=look)
+        if isinstance(files, Refusal):
+            return files
+        subject = self._describe(request, files)
+        if approval is None:
             return await self._ask(request, subject, asked=asked)
-        if asked.approval.state_at(asked.now) is ApprovalState.WAITING:
-            return Waiting(call_id=request.call.call_id, approval_id=asked.approval.approval_id)
-        used = use(asked.approval, subject, now=asked.now)
-        if isinstance(used, Refusal):
-            return used
-        return Granted(approval_id=used.approval_id, digest=used.digest)
+        used = use(approval, subject, now=asked.now)
+        return used if isinstance(used, Refusal) else Granted(approval_id=used.approval_id, digest=used.digest)
+
+    async def _read_files(self, request: ConsentRequest, *, look: Look) -> tuple[NamedFile, ...] | Refusal:
+        named = request.contents
+        if named.unclear is not None or len(named.files) > MOST:
+            part = named.unclear or f"it names more than {MOST} files"
+            return build_refusal(
+                Code.NOT_APPROVABLE,
+                f"it cannot be told which files decide what the command does: {part}",
+                hint=_PLAINLY,
+                details={"files": [file.path for file in named.files]},
+            )
+        return tuple([await self._read_file(request, file, look=look) for file in named.files])
+
+    async def _read_file(self, request: ConsentRequest, file: NamedContent, *, look: Look) -> NamedFile:
+        if file.asking is None:
+            return NamedFile(path=file.path, digest=None)
+        call = self.journal.open_look(request.tool.full_name, encode_text(file.asking))
+        return NamedFile(path=file.path, digest=read_digest(await look(call)))
 
     async def _look_again(self, asked: AskedCall, safety: SessionSafety, *, look: Look) -> None:
         """What was resolved when the question was asked is found anew by the same calls, or it is not there any more.
@@ -181,7 +211,7 @@ class PersonalConsent:
         )
         return Waiting(call_id=question.call_id, approval_id=question.approval_id)
 
-    def _describe(self, request: ConsentRequest) -> Subject:
+    def _describe(self, request: ConsentRequest, files: tuple[NamedFile, ...]) -> Subject:
         tool = request.tool
         return Subject(
             call_id=request.call.call_id,
@@ -192,6 +222,7 @@ class PersonalConsent:
             targets=tuple(_resolve(target, request.safety) for target in request.targets),
             executor=f"mcp:{tool.server}",
             user=self.users.get(tool.server, ""),
+            files=files,
         )
 
 

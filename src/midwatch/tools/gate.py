@@ -200,8 +200,9 @@ class Gate:
             risk=appraisal.risk,
             decision=decision,
             safety=self.safety,
+            contents=appraisal.find_contents(),
         )
-        return await self.consent.seek(request)
+        return await self.consent.seek(request, look=self._look)
 
     def _clear(self, call: ToolCall, appraisal: Appraisal, *, entry: "_Entry", granted: Granted | None) -> ClearedCall:
         clearance = Clearance(
@@ -234,15 +235,16 @@ class Gate:
             # Whoever journals the call has said what came of it. This counts only when it was torn away before.
             self.safety.end(ticket, Outcome.UNKNOWN, held_for=cleared.clearance.timeout)
 
-    async def _look(self, call: ToolCall) -> None:
+    async def _look(self, call: ToolCall) -> ToolResult | None:
         """Code looks for itself: nothing that is not a look, and allowed, comes of it."""
         read = await self._read(call)
         appraisal = read if isinstance(read, Refusal) else self._appraise(*read)
         if isinstance(appraisal, Refusal) or not appraisal.is_look or not isinstance(appraisal.decision, Allow):
-            return
+            return None
         entry = self._begin(appraisal)
-        if not isinstance(entry, Refusal):
-            await self._send(self._clear(call, appraisal, entry=entry, granted=None), entry.ticket)
+        if isinstance(entry, Refusal):
+            return None
+        return await self._send(self._clear(call, appraisal, entry=entry, granted=None), entry.ticket)
 
     async def _refuse(self, call: ToolCall, refusal: Refusal, appraisal: Appraisal | None = None) -> ToolResult:
         judged = {} if appraisal is None else appraisal.describe()

@@ -22,7 +22,7 @@ from midwatch.safety.shell.words import UNKNOWN_WORDS, Word, names, show
 DEEPEST = 8
 """Commands inside commands inside commands; nobody reads further."""
 
-_FOLDERS = frozenset({"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/snap/bin"})
+FOLDERS = frozenset({"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/snap/bin"})
 _NEVER: dict[str, str] = {
     **dict.fromkeys(names("sudo doas su pkexec runuser sg newgrp gosu su-exec setpriv capsh run0"), "guard:privilege"),
     **dict.fromkeys(names("eval source . coproc trap"), "guard:evaluates"),
@@ -113,7 +113,7 @@ class Inquiry:
         if not first.known or not first.text:
             return _refuse("expansion:command", first.text, Phase.GUARD)
         folder, slash, name = first.text.rpartition("/")
-        if slash and folder not in _FOLDERS:
+        if slash and folder not in FOLDERS:
             return _refuse("program:unusual-place", first.text, Phase.UNKNOWN)
         if name in _NEVER:
             return Judgement(write_finding(_NEVER[name], phase=Phase.GUARD, risk=Risk.HIGH, part=name))

@@ -1,0 +1,265 @@
+"""Which files decide what a command does: what it runs, applies, copies or is fed with.
+
+A person who approves a command approves it with these as they are. Whatever only loses, moves or gets its content by
+the command is none of them.
+"""
+
+import shlex
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from tree_sitter import Node
+
+from midwatch.safety.shell.contents.carriers import list_carried, looks_like_path
+from midwatch.safety.shell.contents.wrappers import Inner, is_running, list_buried, unwrap
+from midwatch.safety.shell.inquiry import DEEPEST, FOLDERS, Inquiry
+from midwatch.safety.shell.lexemes import WordReader
+from midwatch.safety.shell.parse import parse
+from midwatch.safety.shell.programs.arguments import Refused, choose_operands, read_arguments
+from midwatch.safety.shell.programs.model import Meaning, Program
+from midwatch.safety.shell.programs.registry import find_program
+from midwatch.safety.shell.refusal import Beyond
+from midwatch.safety.shell.source import guard_text
+from midwatch.safety.shell.verdict import Finding
+from midwatch.safety.shell.walk import Walk
+from midwatch.safety.shell.words import Word, show
+
+_NOT_FOLLOWED: Final = ("parse:", "expansion:", "heredoc:", "function:", "redirect:words-behind", "test:")
+_FETCHING: Final = ("http://", "https://", "ftp://")
+_NO_FILES: Final = ("-", "/dev/", *_FETCHING)
+_FED: Final = frozenset({"xargs", "parallel"})
+"""They run something, and are told by a file on what."""
+_STREAMS: Final = (
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/urandom",
+    "/dev/random",
+    "/dev/stdin",
+    "/dev/fd/",
+    "/proc/",
+)
+"""Nobody has written these."""
+_MOVING: Final = frozenset({"cd", "pushd", "popd"})
+
+Reach = Callable[[str], str]
+"""A command that does there what the given one does here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    path: str
+    digesting: str | None
+    """A command that prints its SHA-256 where it lies. None when it cannot be told where that is, or which it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    files: tuple[Content, ...] = ()
+    unclear: str | None = None
+    """A part that cannot be followed, so that there may be more."""
+
+
+def find_contents(command: str) -> Contents:
+    search = _Search()
+    search.follow(command, _here, depth=0)
+    return Contents(tuple(search.found), search.unclear)
+
+
+def _here(command: str) -> str:
+    return command
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    words: tuple[Word, ...]
+    start: int
+    end: int
+    writes: bool
+
+
+@dataclass(slots=True)
+class _Calls:
+    """Hears of every command in a text."""
+
+    found: list[_Call] = field(default_factory=list[_Call])
+    unclear: str | None = None
+
+    def note(self, finding: Finding) -> None:
+        if finding.writes and finding.rule.startswith(_NOT_FOLLOWED):
+            self.unclear = self.unclear or show(finding.part) or finding.rule
+
+    def run(self, words: list[Word], *, start: int, end: int) -> None:
+        if words:
+            inquiry = Inquiry.open()
+            inquiry.run(words, start=0, end=0)
+            writes = any(finding.writes for finding in inquiry.findings)
+            self.found.append(_Call(tuple(words), start, end, writes))
+
+    def define(self, name: str) -> None:
+        """Its body has been walked."""
+
+    def within(self, node: Node) -> Iterator[_Call]:
+        return (call for call in self.found if node.start_byte <= call.start and call.end <= node.end_byte)
+
+
+@dataclass(slots=True)
+class _Search:
+    found: dict[Content, None] = field(default_factory=dict[Content, None])
+    unclear: str | None = None
+
+    def follow(self, text: str, reach: Reach | None, *, depth: int) -> None:
+        source = text.encode()
+        root = None if guard_text(text) or depth > DEEPEST else parse(source)
+        if root is None or root.has_error:
+            self._give_up(text)
+            return
+        calls = _Calls()
+        walk = Walk(source, calls)
+        try:
+            walk.visit(root)
+        except Beyond as beyond:
+            calls.note(beyond.finding)
+        if calls.unclear is not None:
+            self._give_up(calls.unclear)
+        self._take_all(calls, root, walk.reader, _Place(reach, depth, any(map(_moves, calls.found))))
+
+    def _give_up(self, part: str) -> None:
+        self.unclear = self.unclear or part
+
+    def _take_all(self, calls: _Calls, root: Node, reader: WordReader, place: "_Place") -> None:
+        for call in calls.found:
+            if call.writes:
+                self._take_call(call.words, place)
+        for node in _descend(root):
+            for fed in _list_feeding(node, calls):
+                self._add(_list_read(fed.words), place)
+            if node.type == "file_redirect" and (source := _find_input(node, calls, reader)):
+                self._add([source], place)
+
+    def _take_call(self, words: tuple[Word, ...], place: "_Place") -> None:
+        folder, slash, name = words[0].text.rpartition("/")
+        if not words[0].known or (slash and folder not in FOLDERS):
+            self._add(words[:1], place)
+            return
+        inner = unwrap(name, words)
+        for each in (*inner, *(() if inner else list_buried(name, words))):
+            self._take_inner(each, place)
+        if not inner or name in _FED:
+            is_known = find_program(name) is not None and (bool(inner) or not is_running(name))
+            self._add(list_carried(name, words[1:], is_known=is_known), place)
+
+    def _take_inner(self, inner: Inner, place: "_Place") -> None:
+        beneath = place.enter(inner)
+        if not inner.words:
+            return
+        if not inner.is_text:
+            self._take_call(inner.words, beneath)
+        elif all(word.known for word in inner.words):
+            self.follow(" ".join(word.text for word in inner.words), beneath.reach, depth=beneath.depth)
+        else:
+            self._give_up(show(" ".join(word.text for word in inner.words)))
+
+    def _add(self, words: Iterable[Word], place: "_Place") -> None:
+        for word in words:
+            if word.text not in ("", "-") and not word.text.startswith(_STREAMS):
+                self.found[Content(show(word.text), place.find_digesting(word))] = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a command runs."""
+
+    reach: Reach | None
+    depth: int
+    is_moving: bool
+    """It may be another folder than at the beginning."""
+
+    def enter(self, inner: Inner) -> "_Place":
+        outer, prefix = self.reach, inner.prefix
+        if outer is None or prefix is None:
+            return _Place(None, self.depth + 1, self.is_moving)
+        if not prefix:
+            return _Place(outer, self.depth + 1, self.is_moving)
+        lead = shlex.join(word.text for word in prefix)
+        quote = shlex.quote if inner.is_text else _here
+        return _Place(lambda command: outer(f"{lead} {quote(command)}"), self.depth + 1, is_moving=False)
+
+    def find_digesting(self, word: Word) -> str | None:
+        path = word.text
+        is_relative = self.is_moving and not path.startswith(("/", "~"))
+        if self.reach is None or not word.known or is_relative or path.startswith(_NO_FILES):
+            return None
+        home, rest = ("~/", path[2:]) if path.startswith("~/") else ("", path)
+        return self.reach(f"sha256sum -- {home}{shlex.quote(rest)}")
+
+
+def _moves(call: _Call) -> bool:
+    return call.words[0].text in _MOVING
+
+
+def _descend(root: Node) -> Iterator[Node]:
+    nodes = [root]
+    while nodes:
+        node = nodes.pop()
+        yield node
+        nodes.extend(node.children)
+
+
+def _list_feeding(node: Node, calls: _Calls) -> Iterator[_Call]:
+    """Commands whose output another one takes that changes something."""
+    if node.type == "pipeline":
+        writers = [call for call in calls.within(node) if call.writes]
+        last = max((call.start for call in writers), default=0)
+        yield from (call for call in calls.within(node) if call.end <= last)
+    elif node.type in ("command", "redirected_statement"):
+        outer = [call for call in calls.within(node) if call.writes]
+        inside = (call for call in calls.within(node) for writer in outer if _is_inside(call, writer))
+        yield from inside
+
+
+def _is_inside(call: _Call, outer: _Call) -> bool:
+    return call is not outer and outer.start <= call.start and call.end <= outer.end
+
+
+def _list_read(words: tuple[Word, ...]) -> Iterator[Word]:
+    """What a command that only reads takes its output from, as far as that is files or an address."""
+    name = words[0].text.rpartition("/")[2]
+    inner = unwrap(name, words)
+    for each in inner:
+        if not each.is_text and each.words:
+            yield from _list_read(each.words)
+    if not inner:
+        yield from (word for word in words[1:] if word.text.startswith(_FETCHING))
+        yield from _list_paths(name, words[1:])
+
+
+def _list_paths(name: str, words: tuple[Word, ...]) -> Iterator[Word]:
+    model = find_program(name)
+    if name == "find" or (isinstance(model, Program) and model.names_only):
+        return
+    try:
+        reading = read_arguments(name, model, words) if isinstance(model, Program) else None
+    except Refused:
+        reading = None
+    if reading is None:
+        yield from (word for word in words if looks_like_path(word.text))
+    elif not reading.model.names_only:
+        operands = choose_operands(reading.model, reading.options)
+        yield from (word for meaning, word in reading.values if meaning is Meaning.PATH)
+        for position, word in enumerate(reading.operands):
+            if operands.meaning_of(position) is Meaning.PATH:
+                yield word
+
+
+def _find_input(node: Node, calls: _Calls, reader: WordReader) -> Word | None:
+    """What is fed by `<` to a command that changes something."""
+    if not any(child.type == "<" for child in node.children) or node.parent is None:
+        return None
+    if not any(call.writes for call in calls.within(node.parent)):
+        return None
+    try:
+        return reader.read_one(node.children[-1])
+    except Beyond:
+        return Word("\ufffc")

@@ -1,0 +1,107 @@
+"""Programs that run what stands behind them, also those that make a command a change whatever it is."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from re import compile as pattern
+from typing import Final
+
+from midwatch.safety.shell.contents.carriers import INTERPRETERS, SHELLS, has_row
+from midwatch.safety.shell.programs.arguments import Refused
+from midwatch.safety.shell.programs.build import collect, program
+from midwatch.safety.shell.programs.judge import judge
+from midwatch.safety.shell.programs.model import Nested, Program
+from midwatch.safety.shell.programs.registry import find_program
+from midwatch.safety.shell.words import UNKNOWN_WORDS, Word, names
+
+_PRIVILEGED: Final = collect(
+    program(
+        "sudo",
+        flags="-A -b -B -E -H -i -K -k -n -P -S -s --askpass --background --set-home --login --non-interactive"
+        " --stdin --shell",
+        values="-u --user -g --group -p --prompt -C --close-from -T --command-timeout",
+        optional="--preserve-env",
+        style="stop",
+        operands="argv",
+    ),
+    program("doas", flags="-n -s", values="-u -C", style="stop", operands="argv"),
+    program("pkexec run0", values="--user", style="stop", operands="argv"),
+    program("gosu su-exec", style="stop", operands="text argv"),
+    program("systemd-run", flags="--wait --pipe --collect -q", values="-p -u --unit", style="stop", operands="argv"),
+    program("strace ltrace", flags="-f", values="-p -e -o", style="stop", operands="argv"),
+)
+_RUNNING: Final = names(
+    "sudo doas su runuser pkexec run0 gosu su-exec setpriv capsh sg env xargs parallel find chroot unshare nsenter"
+    " flock script screen tmux strace ltrace gdb perf watch start-stop-daemon systemd-run timeout nice ionice nohup"
+    " setsid stdbuf time taskset chrt numactl prlimit cgexec firejail ssh docker podman nerdctl kubectl oc k crictl"
+    " ctr lxc lxc-attach incus pct qm virsh machinectl ansible salt busybox exec command builtin unbuffer"
+)
+_CODE_OPTION: Final = pattern(r"-[a-z]*c|--command")
+_ASSIGNMENT: Final = pattern(r"(?s)[A-Za-z_][A-Za-z0-9_]*=.*")
+
+
+@dataclass(frozen=True, slots=True)
+class Inner:
+    """A command that another one runs."""
+
+    words: tuple[Word, ...]
+    is_text: bool = False
+    """The words, joined by blanks, are text for a shell."""
+    prefix: tuple[Word, ...] | None = ()
+    """What leads to where it runs. Nothing when that is where the outer one runs; None when it cannot be told."""
+
+
+def unwrap(name: str, words: tuple[Word, ...]) -> tuple[Inner, ...]:
+    """What a command runs, if that is all it does. `words` begin with the program."""
+    if name == "eval":
+        return (Inner(words[1:], is_text=True),)
+    if name in SHELLS | {"su", "runuser"}:
+        return _find_code(words)
+    if name in INTERPRETERS and any(word.text == "-m" for word in words):
+        return _find_module(words)
+    return tuple(_show_inner(name, words, nested) for nested in _find_nested(name, words[1:]))
+
+
+def list_buried(name: str, words: tuple[Word, ...]) -> Iterator[Inner]:
+    """Scripts in a command that runs others in a way that is not known: where they run cannot be told."""
+    if name in _RUNNING:
+        # The first word may be a verb: `docker node`.
+        first = 2 if has_row(name) else 1
+        for place, word in enumerate(words[first:], start=first):
+            if word.text.rpartition("/")[2] in INTERPRETERS:
+                yield Inner(words[place:], prefix=None)
+
+
+def is_running(name: str) -> bool:
+    return name in _RUNNING
+
+
+def _find_code(words: tuple[Word, ...]) -> tuple[Inner, ...]:
+    places = [place for place, word in enumerate(words[1:-1], start=2) if _CODE_OPTION.fullmatch(word.text)]
+    return (Inner((words[places[0]],), is_text=True),) if places else ()
+
+
+def _find_module(words: tuple[Word, ...]) -> tuple[Inner, ...]:
+    place = next(place for place, word in enumerate(words) if word.text == "-m")
+    return (Inner(words[place + 1 :]),)
+
+
+def _find_nested(name: str, arguments: tuple[Word, ...]) -> tuple[Nested, ...]:
+    model = _PRIVILEGED.get(name) or find_program(name)
+    if model is None:
+        return ()
+    try:
+        return (judge(name, model, arguments) if isinstance(model, Program) else model(name, arguments)).nested
+    except Refused:
+        return ()
+
+
+def _show_inner(name: str, words: tuple[Word, ...], nested: Nested) -> Inner:
+    inner = nested.words
+    while name in _PRIVILEGED and inner and _ASSIGNMENT.fullmatch(inner[0].text):
+        inner = inner[1:]
+    prefix: tuple[Word, ...] | None = ()
+    if nested.targets or name == "chroot":
+        lead = words[: len(words) - len(inner)]
+        is_behind = words[len(lead) :] == inner and all(word.known for word in lead)
+        prefix = lead if is_behind else None
+    return Inner((*inner, UNKNOWN_WORDS) if nested.more else inner, is_text=nested.text, prefix=prefix)

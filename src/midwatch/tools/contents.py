@@ -1,0 +1,61 @@
+"""Files whose content decides what a call does, and how the same tool is asked what is in them."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from midwatch.domain.tools import ToolResult
+from midwatch.safety.shell.contents.finding import find_contents
+from midwatch.tools.commands import find_command
+
+MOST: Final = 8
+"""Files that are read for one question. Nobody compares more."""
+_DIGEST: Final = re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{64}(?![0-9A-Za-z])")
+_FILE_NAMES: Final = re.compile(
+    r"(?:script|manifest|playbook|values|patch|sql|query|template|vars?)_?(?:file|path)(?:s|name)?", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedContent:
+    path: str
+    asking: Mapping[str, Any] | None
+    """Arguments with which the same tool prints the file's SHA-256. None when it cannot be asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedContents:
+    files: tuple[NamedContent, ...] = ()
+    unclear: str | None = None
+    """A part of its command that cannot be followed, so that there may be more."""
+
+
+def find_named(arguments: Mapping[str, Any], properties: Mapping[str, Any]) -> NamedContents:
+    by_name = tuple(_list_by_name(arguments))
+    command = find_command(arguments, properties)
+    if command is None:
+        return NamedContents(files=by_name)
+    found = find_contents(command.verdict.command)
+    in_command = (
+        NamedContent(
+            path=file.path,
+            asking={**arguments, command.place: file.digesting} if command.is_whole and file.digesting else None,
+        )
+        for file in found.files
+    )
+    return NamedContents(files=(*by_name, *in_command), unclear=found.unclear)
+
+
+def read_digest(result: ToolResult | None) -> str | None:
+    """What `sha256sum` printed, if that is beyond doubt."""
+    if result is None or result.error is not None:
+        return None
+    found = set(_DIGEST.findall(result.content))
+    return found.pop() if len(found) == 1 else None
+
+
+def _list_by_name(arguments: Mapping[str, Any]) -> Iterator[NamedContent]:
+    for name, value in arguments.items():
+        if isinstance(value, str) and value and _FILE_NAMES.fullmatch(name):
+            yield NamedContent(path=value, asking=None)
