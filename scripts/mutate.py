@@ -29,6 +29,7 @@ CORE = (
     "midwatch.tools.appraisal",
     "midwatch.tools.commands",
     "midwatch.tools.consent",
+    "midwatch.tools.contents",
     "midwatch.tools.journaled",
     "midwatch.tools.learning",
 )

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from midwatch.domain.tools import ToolResult
 from midwatch.safety.queries import find_change
 from midwatch.tools.commands import find_command, find_query_change, takes_text
+from midwatch.tools.contents import NamedContent, NamedContents, find_named, read_digest
 from tests.safety.requirements import requirement
 
 
@@ -120,3 +122,49 @@ def test_who_does_not_say_what_it_takes_may_take_a_command() -> None:
     assert takes_text({})
     assert takes_text({"sql": {}})
     assert not takes_text({"name": {}})
+
+
+@requirement("approval:files")
+@pytest.mark.parametrize(
+    ("arguments", "asking"),
+    [
+        ({"command": "bash /x", "host": "a"}, {"command": "sha256sum -- /x", "host": "a"}),
+        ({"cmd": "bash '/a b'"}, {"cmd": "sha256sum -- '/a b'"}),
+        ({"command": ["bash", "/a b"]}, {"command": ["sha256sum", "--", "/a b"]}),
+        ({"command": "bash", "args": ["/x"]}, {"command": "sha256sum", "args": ["--", "/x"]}),
+        ({"command": "bash", "args": "/x"}, None),
+        ({"command": "bash", "args": ["/x"], "argv": []}, None),
+        ({"command": "cd / && ./x"}, None),
+    ],
+)
+def test_the_same_tool_is_asked_what_is_in_a_file(arguments: dict[str, Any], asking: dict[str, Any] | None) -> None:
+    (file,) = find_named(arguments, {}).files
+    assert file.asking == asking
+
+
+@requirement("approval:files")
+def test_a_call_may_name_a_file_that_nobody_can_be_asked_about() -> None:
+    for name in ("script_path", "manifestFile", "values_files", "playbook_path", "sql_filename"):
+        assert find_named({name: "x", "to": "web"}, {}) == NamedContents(files=(NamedContent(path="x", asking=None),))
+    assert find_named({"script_path": "", "manifest_file": None, "path": "/x", "script": "ls"}, {}) == NamedContents()
+    both = find_named({"script_path": "x", "command": "bash y"}, {})
+    assert [file.path for file in both.files] == ["x", "y"]
+
+
+@requirement("approval:files")
+def test_what_cannot_be_followed_in_a_command_is_said() -> None:
+    assert find_named({"command": "`x`"}, {}).unclear == "`x`"
+    assert find_named({"command": "restart"}, {"command": {"enum": ["restart"]}}) == NamedContents()
+
+
+@requirement("approval:files")
+def test_a_digest_is_read_only_where_it_is_beyond_doubt() -> None:
+    one, other = "0a" * 32, "1b" * 32
+    assert read_digest(ToolResult(content=f"{one}  /x\n")) == one
+    assert read_digest(ToolResult(content=f"\\{one}  /a\\nb and again {one}")) == one
+    assert read_digest(ToolResult(content=f"{one}  /x\n{other}  /y\n")) is None
+    assert read_digest(ToolResult(content=f"{one}0  /x")) is None
+    assert read_digest(ToolResult(content=f"Z{one}  /x")) is None
+    assert read_digest(ToolResult(content=one.upper())) is None
+    assert read_digest(ToolResult(content=one, error="EXECUTION_FAILED")) is None
+    assert read_digest(None) is None

@@ -21,6 +21,7 @@ from midwatch.safety.session import SessionSafety
 from midwatch.safety.targets import TargetTemplate
 from midwatch.tools.appraisal import ServerRules
 from midwatch.tools.consent import ConsentRequest, Granted, Look
+from midwatch.tools.contents import NamedContents
 from midwatch.tools.gate import Gate
 from midwatch.tools.inflight import CallsInFlight
 from midwatch.tools.journaled import Journaled
@@ -679,6 +680,28 @@ async def test_code_that_looks_for_itself_is_refused_as_a_model_would_be() -> No
     person.recalled = call("run", '{"host":"pve1","command":"ls"}')
     await ask(gate, "get")
     assert [cleared.tool.name for cleared in deck.tools.calls] == ["get"]
+
+
+@requirement("approval:files")
+async def test_with_a_change_a_person_is_asked_about_its_files_and_code_may_look_into_them() -> None:
+    deck, person = Deck(replace(CONTROLLED, templates={})), Answers(YES)
+    gate = deck.open_gate(consent=person)
+    deck.tools.results["ship.run"] = ToolResult(content="d1  /x")
+    person.looking = [call("run", '{"command":"sha256sum -- /x"}'), call("run", '{"command":"rm /x"}')]
+    assert await ask(gate, "run", '{"command":"bash /x"}') is None
+    (asked,) = person.asked
+    assert [(file.path, file.asking) for file in asked.contents.files] == [("/x", {"command": "sha256sum -- /x"})]
+    assert person.seen == [ToolResult(content="d1  /x"), None], "it looks, and does nothing else"
+    assert [cleared.arguments["command"] for cleared in deck.tools.calls] == ["sha256sum -- /x", "bash /x"]
+
+
+@requirement("approval:files")
+async def test_a_look_that_a_person_is_asked_about_is_decided_by_no_file() -> None:
+    deck, person = Deck(replace(CONTROLLED, templates={})), Answers(YES)
+    gate = deck.open_gate(consent=person)
+    await ask(gate, "run", '{"command":"cat /etc/shadow | grep root"}')
+    (asked,) = person.asked
+    assert asked.contents == NamedContents()
 
 
 @requirement("gate:entered-targets")

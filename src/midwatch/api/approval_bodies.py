@@ -43,8 +43,10 @@ class RunsAs(BaseModel):
 
 
 class NamedFileOut(BaseModel):
+    """A file that decides what the call does. The yes is void when it has changed by then."""
+
     path: str
-    sha256: str | None
+    sha256: str
 
 
 class ModelsWords(BaseModel):
@@ -122,7 +124,8 @@ def _mask(request: dict[str, Any]) -> dict[str, Any]:
         shown = json.decode(arguments)
     except ValueError:
         shown = {"masked": arguments}
-    return request | {"arguments": shown, "models_words": words | {"text": mask_shown(words["text"])}}
+    files = [file | {"path": mask_shown(file["path"])} for file in request["files"]]
+    return request | {"arguments": shown, "files": files, "models_words": words | {"text": mask_shown(words["text"])}}
 
 
 def _state_of(row: Row) -> ApprovalState:

@@ -97,6 +97,7 @@ def _describe(judged: Appraisal) -> dict[str, Any]:
         "rule": judged.kind.rule,
         "risk": judged.risk or _UNKNOWN,
         "targets": [target.id for target in judged.targets],
+        "files": [file.path for file in judged.find_contents().files],
     }
     match decision:
         case Refuse(rule=rule, refusal=refusal):

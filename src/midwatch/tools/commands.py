@@ -11,7 +11,7 @@ from midwatch.safety.shell.classify import classify
 from midwatch.safety.shell.verdict import Verdict
 
 _COMMANDS: Final = ("command", "cmd")
-_ARGUMENTS: Final = ("args", "arguments", "argv")
+ARGUMENTS: Final = ("args", "arguments", "argv")
 _QUERIES: Final = ("query", "sql", "statement")
 _UNREADABLE: Final = "unreadable"
 """Of arguments that cannot be put together to a command line: no shell of that name is known, so it is a write."""
@@ -35,7 +35,7 @@ def find_command(arguments: Mapping[str, Any], properties: Mapping[str, Any]) ->
     place = next((name for name in _COMMANDS if name in arguments), None)
     if place is None or _is_choice(properties.get(place)):
         return None
-    further = [arguments[name] for name in _ARGUMENTS if name in arguments]
+    further = [arguments[name] for name in ARGUMENTS if name in arguments]
     parts = [_read_part(part) for part in (arguments[place], *further)]
     text = " ".join(part for part in parts if part is not None)
     if None in parts:

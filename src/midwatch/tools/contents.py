@@ -1,13 +1,14 @@
 """Files whose content decides what a call does, and how the same tool is asked what is in them."""
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from midwatch.domain.tools import ToolResult
 from midwatch.safety.shell.contents.finding import find_contents
-from midwatch.tools.commands import find_command
+from midwatch.tools.commands import ARGUMENTS, find_command
 
 MOST: Final = 8
 """Files that are read for one question. Nobody compares more."""
@@ -38,13 +39,21 @@ def find_named(arguments: Mapping[str, Any], properties: Mapping[str, Any]) -> N
         return NamedContents(files=by_name)
     found = find_contents(command.verdict.command)
     in_command = (
-        NamedContent(
-            path=file.path,
-            asking={**arguments, command.place: file.digesting} if command.is_whole and file.digesting else None,
-        )
+        NamedContent(path=file.path, asking=_give_command(arguments, command.place, file.digesting))
         for file in found.files
     )
     return NamedContents(files=(*by_name, *in_command), unclear=found.unclear)
+
+
+def _give_command(arguments: Mapping[str, Any], place: str, text: str | None) -> Mapping[str, Any] | None:
+    """The same call with another command, written in the same way: as a line, as words, or as a program and words."""
+    further = [name for name in ARGUMENTS if name in arguments]
+    if text is None or len(further) > 1:
+        return None
+    program, *words = shlex.split(text)
+    if further:
+        return {**arguments, place: program, further[0]: words} if isinstance(arguments[further[0]], list) else None
+    return {**arguments, place: text if isinstance(arguments[place], str) else [program, *words]}
 
 
 def read_digest(result: ToolResult | None) -> str | None:

@@ -61,6 +61,13 @@ def test_words_offer_the_rewrite() -> None:
     assert "ends like this: tail -n 200 f" in run("--explain", "tail -f f").stdout
 
 
+@requirement("approval:files")
+def test_words_tell_what_a_yes_would_be_bound_to() -> None:
+    told = run("--explain", "sudo bash /opt/fix.sh", "`x`", "cat /opt/fix.sh").stdout
+    assert told.count("acts by what is in /opt/fix.sh") == 1
+    assert "cannot be approved: `x` cannot be followed" in told
+
+
 def test_the_shell_that_would_run_it_matters() -> None:
     assert json.loads(run("sort {a,b}").stdout)["kind"] == "read"
     assert json.loads(run("--shell", "sh", "sort {a,b}").stdout)["kind"] == "write"

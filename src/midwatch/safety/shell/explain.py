@@ -1,5 +1,6 @@
 """A verdict in words, for people."""
 
+from midwatch.safety.shell.contents.finding import find_contents
 from midwatch.safety.shell.parse import parse
 from midwatch.safety.shell.source import guard_text
 from midwatch.safety.shell.verdict import Category, Finding, Intent, Verdict
@@ -31,8 +32,16 @@ def explain(verdict: Verdict) -> str:
     lines += [f"  shows {secret}" for secret in verdict.secrets]
     lines += [f"  reaches {host}" for host in verdict.egress]
     lines += [f"  enters {target}" for target in verdict.targets]
+    lines += [] if verdict.reads else _explain_contents(verdict.command)
     lines += ["  parts:", *(_explain_part(found) for found in verdict.findings)]
     return "\n".join([*lines, "  tree:", *_draw_tree(verdict.command)])
+
+
+def _explain_contents(command: str) -> list[str]:
+    """What a person's yes would be bound to."""
+    found = find_contents(command)
+    unclear = [] if found.unclear is None else [f"  cannot be approved: {found.unclear} cannot be followed"]
+    return [f"  acts by what is in {file.path}" for file in found.files] + unclear
 
 
 def _explain_part(found: Finding) -> str:

@@ -99,7 +99,7 @@ class Walk:
                 apart = kind == "variable_assignments"
                 if extra and child == children[-1]:
                     self.extra = extra
-                self._visit_part(child)
+                self.visit_part(child)
             elif child.type not in tokens:
                 raise Beyond("parse:unknown-construct", child.type)
             else:
@@ -108,7 +108,8 @@ class Walk:
         if at != node.end_byte:
             self._check_gap(at, node.end_byte, _BLANK)
 
-    def _visit_part(self, node: Node) -> None:
+    def visit_part(self, node: Node) -> None:
+        """Whatever is beyond us in it is noted."""
         try:
             self.visit(node)
         except Beyond as beyond:

@@ -135,7 +135,7 @@ _LETTERS: Final = pattern(r"[A-Za-z]+")
 _LIKELY: Final = pattern(r"[./]")
 _LONG: Final = pattern(
     r"--(?!(?:[a-z-]+-)?(?:log|pid|lock|out|output|cookie|cache|trace|dump|backup|key|cert|ca|token|password"
-    r"|credentials?|identity|known-hosts|hosts|swap|result|status|report|history)-file|--vacuum)"
+    r"|credentials?|identity|known-hosts|hosts|swap|result|status|report|history|vacuum)-files?)"
     r"(?:[a-z-]+-)?(?:file|filename|files|manifest|playbook|requirement)"
 )
 _TELLING: Final = pattern(
@@ -179,10 +179,6 @@ def list_carried(program: str, words: Sequence[Word], *, is_known: bool) -> Iter
     yield from _list_marked(program, words)
 
 
-def has_row(program: str) -> bool:
-    return program in _carriers()
-
-
 def looks_like_path(text: str) -> bool:
     return text.startswith(("/", "./", "../", "~"))
 
@@ -220,6 +216,7 @@ class _Reading:
             elif text[:1] not in ("-", "+") or text in ("-", "+"):
                 self.operands.append(word)
             elif text in self.carrier.values:
+                self.seen.add(text)
                 next(rest, None)
             else:
                 yield from self._read_option(word, rest)
@@ -247,7 +244,9 @@ class _Reading:
         return name in self.carrier.files or name in self.carrier.likely
 
     def _read_value(self, name: str, value: Word | None) -> Iterator[Word]:
-        if value is not None and (name not in self.carrier.likely or not value.known or _LIKELY.search(value.text)):
+        if value is None or value.text.startswith(_URIS):
+            return
+        if name not in self.carrier.likely or not value.known or _LIKELY.search(value.text):
             yield value
 
 
@@ -261,7 +260,7 @@ def _choose(take: Take, operands: Sequence[Word], *, seen: set[str]) -> Sequence
             return operands
         case Take.SOURCES:
             return operands if {"-t", "--target-directory"} & seen else operands[:-1]
-        case Take.PATHS | Take.FILES | Take.TELLING:
+        case _:
             return [word for word in operands if _is_named(word.text, take)]
 
 

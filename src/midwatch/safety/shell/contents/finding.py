@@ -6,7 +6,8 @@ the command is none of them.
 
 import shlex
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 from tree_sitter import Node
@@ -19,7 +20,6 @@ from midwatch.safety.shell.parse import parse
 from midwatch.safety.shell.programs.arguments import Refused, choose_operands, read_arguments
 from midwatch.safety.shell.programs.model import Meaning, Program
 from midwatch.safety.shell.programs.registry import find_program
-from midwatch.safety.shell.refusal import Beyond
 from midwatch.safety.shell.source import guard_text
 from midwatch.safety.shell.verdict import Finding
 from midwatch.safety.shell.walk import Walk
@@ -41,6 +41,7 @@ _STREAMS: Final = (
     "/proc/",
 )
 """Nobody has written these."""
+_FEEDABLE: Final = ("command", "redirected_statement")
 _MOVING: Final = frozenset({"cd", "pushd", "popd"})
 
 Reach = Callable[[str], str]
@@ -63,7 +64,7 @@ class Contents:
 
 def find_contents(command: str) -> Contents:
     search = _Search()
-    search.follow(command, _here, depth=0)
+    search.follow(command, _Place(_here, 0, is_moving=False))
     return Contents(tuple(search.found), search.unclear)
 
 
@@ -91,11 +92,10 @@ class _Calls:
             self.unclear = self.unclear or show(finding.part) or finding.rule
 
     def run(self, words: list[Word], *, start: int, end: int) -> None:
-        if words:
-            inquiry = Inquiry.open()
-            inquiry.run(words, start=0, end=0)
-            writes = any(finding.writes for finding in inquiry.findings)
-            self.found.append(_Call(tuple(words), start, end, writes))
+        inquiry = Inquiry.open()
+        inquiry.run(words, start=0, end=0)
+        writes = any(finding.writes for finding in inquiry.findings)
+        self.found.append(_Call(tuple(words), start, end, writes))
 
     def define(self, name: str) -> None:
         """Its body has been walked."""
@@ -109,34 +109,36 @@ class _Search:
     found: dict[Content, None] = field(default_factory=dict[Content, None])
     unclear: str | None = None
 
-    def follow(self, text: str, reach: Reach | None, *, depth: int) -> None:
+    def follow(self, text: str, place: "_Place") -> None:
+        walked = self._walk(text, place)
+        if walked is None:
+            return
+        calls, root, reader = walked
+        beneath = replace(place, is_moving=place.is_moving or any(map(_moves, calls.found)))
+        for call in calls.found:
+            if call.writes:
+                self._take_call(call.words, beneath)
+        for node in _descend(root):
+            for fed in _list_feeding(node, calls):
+                self._take_read(fed.words, beneath)
+            if node.type == "file_redirect" and (source := _find_input(node, calls, reader)):
+                self._add([source], beneath)
+
+    def _walk(self, text: str, place: "_Place") -> tuple[_Calls, Node, WordReader] | None:
         source = text.encode()
-        root = None if guard_text(text) or depth > DEEPEST else parse(source)
+        root = None if guard_text(text) or place.depth > DEEPEST else parse(source)
         if root is None or root.has_error:
             self._give_up(text)
-            return
+            return None
         calls = _Calls()
         walk = Walk(source, calls)
-        try:
-            walk.visit(root)
-        except Beyond as beyond:
-            calls.note(beyond.finding)
+        walk.visit_part(root)
         if calls.unclear is not None:
             self._give_up(calls.unclear)
-        self._take_all(calls, root, walk.reader, _Place(reach, depth, any(map(_moves, calls.found))))
+        return calls, root, walk.reader
 
     def _give_up(self, part: str) -> None:
         self.unclear = self.unclear or part
-
-    def _take_all(self, calls: _Calls, root: Node, reader: WordReader, place: "_Place") -> None:
-        for call in calls.found:
-            if call.writes:
-                self._take_call(call.words, place)
-        for node in _descend(root):
-            for fed in _list_feeding(node, calls):
-                self._add(_list_read(fed.words), place)
-            if node.type == "file_redirect" and (source := _find_input(node, calls, reader)):
-                self._add([source], place)
 
     def _take_call(self, words: tuple[Word, ...], place: "_Place") -> None:
         folder, slash, name = words[0].text.rpartition("/")
@@ -152,14 +154,36 @@ class _Search:
 
     def _take_inner(self, inner: Inner, place: "_Place") -> None:
         beneath = place.enter(inner)
-        if not inner.words:
-            return
-        if not inner.is_text:
+        if inner.is_text:
+            self._take_text(inner, partial(self.follow, place=beneath))
+        elif inner.words:
             self._take_call(inner.words, beneath)
-        elif all(word.known for word in inner.words):
-            self.follow(" ".join(word.text for word in inner.words), beneath.reach, depth=beneath.depth)
+
+    def _take_text(self, inner: Inner, take: Callable[[str], None]) -> None:
+        text = " ".join(word.text for word in inner.words)
+        if all(word.known for word in inner.words):
+            take(text)
         else:
-            self._give_up(show(" ".join(word.text for word in inner.words)))
+            self._give_up(show(text))
+
+    def _take_read(self, words: tuple[Word, ...], place: "_Place") -> None:
+        """What a command that only reads takes its output from, as far as that is files or an address."""
+        name = words[0].text.rpartition("/")[2]
+        inner = unwrap(name, words)
+        for each in inner:
+            beneath = place.enter(each)
+            if each.is_text:
+                self._take_text(each, partial(self._take_all_read, place=beneath))
+            elif each.words:
+                self._take_read(each.words, beneath)
+        if not inner:
+            self._add((word for word in words[1:] if word.text.startswith(_FETCHING)), place)
+            self._add(_list_paths(name, words[1:]), place)
+
+    def _take_all_read(self, text: str, place: "_Place") -> None:
+        walked = self._walk(text, place)
+        for call in walked[0].found if walked else ():
+            self._take_read(call.words, place)
 
     def _add(self, words: Iterable[Word], place: "_Place") -> None:
         for word in words:
@@ -213,7 +237,7 @@ def _list_feeding(node: Node, calls: _Calls) -> Iterator[_Call]:
         writers = [call for call in calls.within(node) if call.writes]
         last = max((call.start for call in writers), default=0)
         yield from (call for call in calls.within(node) if call.end <= last)
-    elif node.type in ("command", "redirected_statement"):
+    elif node.type in _FEEDABLE:
         outer = [call for call in calls.within(node) if call.writes]
         inside = (call for call in calls.within(node) for writer in outer if _is_inside(call, writer))
         yield from inside
@@ -221,18 +245,6 @@ def _list_feeding(node: Node, calls: _Calls) -> Iterator[_Call]:
 
 def _is_inside(call: _Call, outer: _Call) -> bool:
     return call is not outer and outer.start <= call.start and call.end <= outer.end
-
-
-def _list_read(words: tuple[Word, ...]) -> Iterator[Word]:
-    """What a command that only reads takes its output from, as far as that is files or an address."""
-    name = words[0].text.rpartition("/")[2]
-    inner = unwrap(name, words)
-    for each in inner:
-        if not each.is_text and each.words:
-            yield from _list_read(each.words)
-    if not inner:
-        yield from (word for word in words[1:] if word.text.startswith(_FETCHING))
-        yield from _list_paths(name, words[1:])
 
 
 def _list_paths(name: str, words: tuple[Word, ...]) -> Iterator[Word]:
@@ -245,7 +257,7 @@ def _list_paths(name: str, words: tuple[Word, ...]) -> Iterator[Word]:
         reading = None
     if reading is None:
         yield from (word for word in words if looks_like_path(word.text))
-    elif not reading.model.names_only:
+    else:
         operands = choose_operands(reading.model, reading.options)
         yield from (word for meaning, word in reading.values if meaning is Meaning.PATH)
         for position, word in enumerate(reading.operands):
@@ -255,11 +267,8 @@ def _list_paths(name: str, words: tuple[Word, ...]) -> Iterator[Word]:
 
 def _find_input(node: Node, calls: _Calls, reader: WordReader) -> Word | None:
     """What is fed by `<` to a command that changes something."""
-    if not any(child.type == "<" for child in node.children) or node.parent is None:
+    outer = node.parent
+    if outer is None or outer.type not in _FEEDABLE or not any(child.type == "<" for child in node.children):
         return None
-    if not any(call.writes for call in calls.within(node.parent)):
-        return None
-    try:
-        return reader.read_one(node.children[-1])
-    except Beyond:
-        return Word("\ufffc")
+    # Where the word cannot be read the command was not followed either.
+    return reader.read_one(node.children[-1]) if any(call.writes for call in calls.within(outer)) else None

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from re import compile as pattern
 from typing import Final
 
-from midwatch.safety.shell.contents.carriers import INTERPRETERS, SHELLS, has_row
+from midwatch.safety.shell.contents.carriers import INTERPRETERS, SHELLS
 from midwatch.safety.shell.programs.arguments import Refused
 from midwatch.safety.shell.programs.build import collect, program
 from midwatch.safety.shell.programs.judge import judge
@@ -13,7 +13,7 @@ from midwatch.safety.shell.programs.model import Nested, Program
 from midwatch.safety.shell.programs.registry import find_program
 from midwatch.safety.shell.words import UNKNOWN_WORDS, Word, names
 
-_PRIVILEGED: Final = collect(
+_OWN: Final = collect(
     program(
         "sudo",
         flags="-A -b -B -E -H -i -K -k -n -P -S -s --askpass --background --set-home --login --non-interactive"
@@ -23,6 +23,7 @@ _PRIVILEGED: Final = collect(
         style="stop",
         operands="argv",
     ),
+    program("env", flags="-i --ignore-environment -v --debug", values="-u --unset", style="stop", operands="argv"),
     program("doas", flags="-n -s", values="-u -C", style="stop", operands="argv"),
     program("pkexec run0", values="--user", style="stop", operands="argv"),
     program("gosu su-exec", style="stop", operands="text argv"),
@@ -35,6 +36,8 @@ _RUNNING: Final = names(
     " setsid stdbuf time taskset chrt numactl prlimit cgexec firejail ssh docker podman nerdctl kubectl oc k crictl"
     " ctr lxc lxc-attach incus pct qm virsh machinectl ansible salt busybox exec command builtin unbuffer"
 )
+_WITH_VERBS: Final = names("docker podman nerdctl kubectl oc k crictl ctr lxc incus pct qm virsh machinectl")
+"""What stands first is no program: `docker node`."""
 _CODE_OPTION: Final = pattern(r"-[a-z]*c|--command")
 _ASSIGNMENT: Final = pattern(r"(?s)[A-Za-z_][A-Za-z0-9_]*=.*")
 
@@ -64,8 +67,7 @@ def unwrap(name: str, words: tuple[Word, ...]) -> tuple[Inner, ...]:
 def list_buried(name: str, words: tuple[Word, ...]) -> Iterator[Inner]:
     """Scripts in a command that runs others in a way that is not known: where they run cannot be told."""
     if name in _RUNNING:
-        # The first word may be a verb: `docker node`.
-        first = 2 if has_row(name) else 1
+        first = 2 if name in _WITH_VERBS else 1
         for place, word in enumerate(words[first:], start=first):
             if word.text.rpartition("/")[2] in INTERPRETERS:
                 yield Inner(words[place:], prefix=None)
@@ -86,7 +88,7 @@ def _find_module(words: tuple[Word, ...]) -> tuple[Inner, ...]:
 
 
 def _find_nested(name: str, arguments: tuple[Word, ...]) -> tuple[Nested, ...]:
-    model = _PRIVILEGED.get(name) or find_program(name)
+    model = _OWN.get(name) or find_program(name)
     if model is None:
         return ()
     try:
@@ -97,7 +99,7 @@ def _find_nested(name: str, arguments: tuple[Word, ...]) -> tuple[Nested, ...]:
 
 def _show_inner(name: str, words: tuple[Word, ...], nested: Nested) -> Inner:
     inner = nested.words
-    while name in _PRIVILEGED and inner and _ASSIGNMENT.fullmatch(inner[0].text):
+    while name in _OWN and inner and _ASSIGNMENT.fullmatch(inner[0].text):
         inner = inner[1:]
     prefix: tuple[Word, ...] | None = ()
     if nested.targets or name == "chroot":
