@@ -131,7 +131,7 @@ def test_who_does_not_say_what_it_takes_may_take_a_command() -> None:
         ({"command": "bash /x", "host": "a"}, {"command": "sha256sum -- /x", "host": "a"}),
         ({"cmd": "bash '/a b'"}, {"cmd": "sha256sum -- '/a b'"}),
         ({"command": ["bash", "/a b"]}, {"command": ["sha256sum", "--", "/a b"]}),
-        ({"command": "bash", "args": ["/x"]}, {"command": "sha256sum", "args": ["--", "/x"]}),
+        ({"command": "bash", "args": ["/x"], "on": "a"}, {"command": "sha256sum", "args": ["--", "/x"], "on": "a"}),
         ({"command": "bash", "args": "/x"}, None),
         ({"command": "bash", "args": ["/x"], "argv": []}, None),
         ({"command": "cd / && ./x"}, None),
@@ -146,7 +146,7 @@ def test_the_same_tool_is_asked_what_is_in_a_file(arguments: dict[str, Any], ask
 def test_a_call_may_name_a_file_that_nobody_can_be_asked_about() -> None:
     for name in ("script_path", "manifestFile", "values_files", "playbook_path", "sql_filename"):
         assert find_named({name: "x", "to": "web"}, {}) == NamedContents(files=(NamedContent(path="x", asking=None),))
-    assert find_named({"script_path": "", "manifest_file": None, "path": "/x", "script": "ls"}, {}) == NamedContents()
+    assert find_named({"script_path": "", "manifest_file": 7, "path": "/x", "script": "ls"}, {}) == NamedContents()
     both = find_named({"script_path": "x", "command": "bash y"}, {})
     assert [file.path for file in both.files] == ["x", "y"]
 

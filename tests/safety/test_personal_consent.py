@@ -17,7 +17,7 @@ from midwatch.safety.session import SessionSafety
 from midwatch.safety.shell.verdict import Risk
 from midwatch.safety.targets import Target
 from midwatch.tools.consent import ConsentRequest, Granted, Look, NoConsent, PersonalConsent
-from midwatch.tools.contents import MOST, NamedContent, NamedContents
+from midwatch.tools.contents import NamedContent, NamedContents
 from tests.fakes.approval_journal import WORDS, FakeApprovalJournal
 from tests.fakes.toolset import define_tool
 from tests.safety.requirements import requirement
@@ -337,23 +337,26 @@ async def test_nobody_is_asked_about_a_file_that_nobody_can_read(look: Look) -> 
 
 @requirement("approval:files")
 @pytest.mark.parametrize(
-    "contents",
+    ("contents", "named", "told"),
     [
-        NamedContents(files=(SEALED,)),
-        NamedContents(unclear="`which`"),
-        NamedContents(files=(SCRIPT,) * (MOST + 1)),
+        (NamedContents(files=(SEALED,)), ["/opt/sealed.sh"], "the content of /opt/sealed.sh"),
+        (NamedContents(unclear="`which`"), [], "does: `which`"),
+        (NamedContents(files=(SCRIPT,) * 9), ["/opt/fix.sh"] * 9, "does: it names more than 8 files"),
     ],
 )
-async def test_nobody_is_asked_where_it_cannot_be_told_what_would_be_run(contents: NamedContents) -> None:
+async def test_nobody_is_asked_where_it_cannot_be_told_what_would_be_run(
+    contents: NamedContents, named: list[str], told: str
+) -> None:
     bench = Bench()
-    assert code_of(await bench.consent.seek(bench.request(contents=contents), look=printing_digest("a"))) == (
-        "NOT_APPROVABLE"
-    )
+    answer = await bench.consent.seek(bench.request(contents=contents), look=printing_digest("a"))
+    assert isinstance(answer, Refusal)
+    assert (answer.code, answer.details["files"]) == ("NOT_APPROVABLE", named)
+    assert told in answer.reason
     assert (bench.journal.looks, bench.journal.requested) == ([], [])
 
 
 @requirement("approval:files")
 async def test_as_many_files_as_a_person_compares_may_be_named() -> None:
     bench = Bench()
-    contents = NamedContents(files=(SCRIPT,) * MOST)
+    contents = NamedContents(files=(SCRIPT,) * 8)
     assert isinstance(await bench.consent.seek(bench.request(contents=contents), look=printing_digest("a")), Waiting)
