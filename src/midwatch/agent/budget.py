@@ -18,3 +18,5 @@ class Budget:
     """Model calls that may fail one after another before the run ends."""
     empty_replies: int = 2
     """Times a model is asked again after it said nothing."""
+    refused_drafts: int = 3
+    """Times a model is sent back to look at what it changed last."""

@@ -19,6 +19,7 @@ from midwatch.agent.journal import ConclusionJournal, Reply, Withdrawal
 from midwatch.agent.manners import INVESTIGATES, Manner
 from midwatch.agent.outcome import Concluded, Failed, Outcome, Parked, TimedOut
 from midwatch.agent.prompts.render import (
+    is_not_yet,
     is_unfounded,
     read_used_up,
     render_budget_left,
@@ -32,7 +33,7 @@ from midwatch.agent.purse import Purse, PurseWatch
 from midwatch.agent.spans import note_result, open_tool_span
 from midwatch.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from midwatch.domain.timeline import InteractionType, Phase
-from midwatch.domain.tools import ToolCall, ToolDefinition, ToolResult, Waiting
+from midwatch.domain.tools import ToolCall, ToolDefinition, ToolKind, ToolResult, Waiting
 from midwatch.llm.ladder import Ladder
 from midwatch.tools.gate import Gate
 from midwatch.tools.order import group_calls
@@ -234,10 +235,12 @@ class Agent:
     async def _accept(self, concluded: Concluded) -> Concluded | None:
         """None when the last reply is no conclusion yet, and the model was told why.
 
-        What was changed is looked at first. Words that nothing on record bears out may be put right once.
+        What was changed is looked at first, or the model has been sent back to it often enough: its conclusion stands
+        then, and the session says what nobody has looked at. Words that nothing on record bears out may be put right
+        once.
         """
         refusal = self.tools.refuse_conclusion()
-        if refusal is not None:
+        if refusal is not None and self._count_sent_back() < self.budget.refused_drafts:
             await self._withdraw(render_not_yet(reason=refusal.reason, hint=refusal.hint), refusal)
             return None
         cleaned = await self._clean(concluded)
@@ -246,6 +249,22 @@ class Agent:
         phantoms = [finding for finding in cleaned.claims.findings if finding.kind.is_phantom]
         await self._withdraw(render_unfounded(phantoms), cleaned.claims)
         return None
+
+    def _count_sent_back(self) -> int:
+        """Since the model last asked for a change."""
+        times = 0
+        for message in reversed(self.messages):
+            match message:
+                case AssistantMessage(calls=calls) if any(self._is_change(call) for call in calls):
+                    break
+                case UserMessage(text=text) if is_not_yet(text):
+                    times += 1
+                case _:
+                    pass
+        return times
+
+    def _is_change(self, call: ToolCall) -> bool:
+        return self.tools.kind_of(call) not in (ToolKind.READ, ToolKind.RESOLVE)
 
     async def _clean(self, concluded: Concluded) -> Concluded:
         """The conclusion without what nothing on record bears out."""

@@ -138,6 +138,25 @@ async def test_an_answer_that_is_the_last_there_can_be_is_a_conclusion() -> None
     assert outcome == Concluded(text="Done.", iterations=2, used_up="1 iterations")
 
 
+@requirement("conclusion:forced-says-so")
+async def test_a_model_is_not_sent_back_for_ever() -> None:
+    drafts = [saying("Done."), saying("Really."), calling("get"), saying("I say."), saying("It cannot be read.")]
+    bench = Bench([calling("set"), *drafts])
+    bench.tools.results["k8s.get"] = ToolResult(content="no", error="TOOL_ERROR")
+    assert await bench.agent.investigate() == Concluded(text="It cannot be read.", iterations=6)
+    assert len(bench.journal.withdrawn) == 3
+    assert bench.agent.tools.refuse_conclusion() is not None, "the target is as unverified as before"
+
+
+@requirement("conclusion:refused")
+async def test_each_change_is_worth_being_sent_back_for() -> None:
+    look, change = calling("get"), calling("set")
+    drafts = [change, saying("a"), saying("b"), look, change, saying("c"), saying("d"), look, saying("It is up.")]
+    bench = Bench(drafts)
+    assert await bench.agent.investigate() == Concluded(text="It is up.", iterations=9)
+    assert len(bench.journal.withdrawn) == 4
+
+
 @requirement("conclusion:resumed")
 async def test_a_resumed_run_takes_back_what_the_former_owner_had_not() -> None:
     first = Bench([calling("set"), saying("Done.")], budget=Budget(max_iterations=2))

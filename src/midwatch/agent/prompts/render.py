@@ -177,6 +177,16 @@ def render_unfounded(findings: Sequence[Finding], fence: Fence | None = None) ->
     return fill_template("unfounded", findings=findings[:_MOST_FINDINGS], fence=fence or Fence())
 
 
+def is_not_yet(prompt: str) -> bool:
+    """Whether this is a prompt of `render_not_yet`."""
+    return prompt.startswith(_not_yet_beginning())
+
+
+@cache
+def _not_yet_beginning() -> str:
+    return fill_template("not_yet", reason="\0", hint="").partition("\0")[0]
+
+
 def is_unfounded(prompt: str) -> bool:
     """Whether this is a prompt of `render_unfounded`."""
     return prompt.startswith(_unfounded_beginning())
