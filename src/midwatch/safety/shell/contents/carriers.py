@@ -57,7 +57,7 @@ expect | first !-c
 pwsh powershell | first !-c !-Command -File -f
 java | -jar -cp -classpath --class-path -javaagent
 go/run | all
-mongosh mongo | files !--eval -f --file --host: --port: -u: -p:
+mongosh mongo | files -f --file --host: --port: -u: -p:
 psql | -f --file -d: -U: -h: -p: -v: -c: -o:
 pg_restore mongorestore | all -d: -U: -h: -p: -n: -t: -j: -f: --archive
 mysql mariadb | --defaults-file --defaults-extra-file -e: -u: -h: -D: -P:
@@ -131,6 +131,11 @@ _WRITING_FILES: Final = names(
     " bzip2 bunzip2 xz unxz zstd unzstd split"
 )
 """A file that they are told of is where they write, or what they change."""
+_LOADED: Final = pattern(
+    r"(?s)(?:BASH_ENV|ENV|LD_(?:PRELOAD|LIBRARY_PATH|AUDIT)|PATH|PYTHON(?:PATH|STARTUP|HOME)|PERL5(?:LIB|DB)|RUBYLIB"
+    r"|NODE_PATH|CLASSPATH|GIT_SSH|PAGER|EDITOR|VISUAL|SHELL)=(.+)"
+)
+"""What a program runs besides, by its environment."""
 _LETTERS: Final = pattern(r"[A-Za-z]+")
 _LIKELY: Final = pattern(r"[./]")
 _LONG: Final = pattern(
@@ -179,6 +184,12 @@ def list_carried(program: str, words: Sequence[Word], *, is_known: bool) -> Iter
     yield from _list_marked(program, words)
 
 
+def find_loaded(assignment: str) -> str | None:
+    """The file that a variable makes a program run."""
+    match = _LOADED.fullmatch(assignment)
+    return None if match is None else match[1]
+
+
 def looks_like_path(text: str) -> bool:
     return text.startswith(("/", "./", "../", "~"))
 
@@ -215,6 +226,9 @@ class _Reading:
                 self.operands.extend(rest)
             elif text[:1] not in ("-", "+") or text in ("-", "+"):
                 self.operands.append(word)
+                if self.carrier.operands is Take.FIRST:
+                    # What follows is the script's own.
+                    return
             elif text in self.carrier.values:
                 self.seen.add(text)
                 next(rest, None)

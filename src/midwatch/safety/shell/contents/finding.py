@@ -12,7 +12,7 @@ from typing import Final
 
 from tree_sitter import Node
 
-from midwatch.safety.shell.contents.carriers import list_carried, looks_like_path
+from midwatch.safety.shell.contents.carriers import find_loaded, list_carried, looks_like_path
 from midwatch.safety.shell.contents.wrappers import Inner, is_running, list_buried, unwrap
 from midwatch.safety.shell.inquiry import DEEPEST, FOLDERS, Inquiry
 from midwatch.safety.shell.lexemes import WordReader
@@ -20,12 +20,14 @@ from midwatch.safety.shell.parse import parse
 from midwatch.safety.shell.programs.arguments import Refused, choose_operands, read_arguments
 from midwatch.safety.shell.programs.model import Meaning, Program
 from midwatch.safety.shell.programs.registry import find_program
+from midwatch.safety.shell.refusal import Beyond
 from midwatch.safety.shell.source import guard_text
 from midwatch.safety.shell.verdict import Finding
 from midwatch.safety.shell.walk import Walk
-from midwatch.safety.shell.words import Word, show
+from midwatch.safety.shell.words import HOLE, UNKNOWN_WORDS, Word, show
 
 _NOT_FOLLOWED: Final = ("parse:", "expansion:", "heredoc:", "function:", "redirect:words-behind", "test:")
+_MOST_CALLS: Final = 200
 _FETCHING: Final = ("http://", "https://", "ftp://")
 _NO_FILES: Final = ("-", "/dev/", *_FETCHING)
 _FED: Final = frozenset({"xargs", "parallel"})
@@ -42,6 +44,8 @@ _STREAMS: Final = (
 )
 """Nobody has written these."""
 _FEEDABLE: Final = ("command", "redirected_statement")
+_OUTPUT: Final = frozenset({">", ">>", ">|", "&>", "&>>"})
+_NOWHERE: Final = (b"/dev/null", b"/dev/stdout", b"/dev/stderr")
 _MOVING: Final = frozenset({"cd", "pushd", "popd"})
 
 Reach = Callable[[str], str]
@@ -100,6 +104,11 @@ class _Calls:
     def define(self, name: str) -> None:
         """Its body has been walked."""
 
+    @property
+    def has_blanks(self) -> bool:
+        """A change is told only by the shell what it is made to: by a variable that something was read into."""
+        return any(call.writes and any(word.splits or HOLE in word.text for word in call.words) for call in self.found)
+
     def within(self, node: Node) -> Iterator[_Call]:
         return (call for call in self.found if node.start_byte <= call.start and call.end <= node.end_byte)
 
@@ -121,8 +130,10 @@ class _Search:
         for node in _descend(root):
             for fed in _list_feeding(node, calls):
                 self._take_read(fed.words, beneath)
-            if node.type == "file_redirect" and (source := _find_input(node, calls, reader)):
-                self._add([source], beneath)
+            if node.type == "file_redirect" and _is_input(node, calls):
+                self._add(_read_last(node, reader), beneath)
+            elif node.type == "variable_assignment" and (loaded := find_loaded(reader.text_of(node))):
+                self._add([Word(loaded.strip("\"'"))], beneath)
 
     def _walk(self, text: str, place: "_Place") -> tuple[_Calls, Node, WordReader] | None:
         source = text.encode()
@@ -135,6 +146,9 @@ class _Search:
         walk.visit_part(root)
         if calls.unclear is not None:
             self._give_up(calls.unclear)
+        if len(calls.found) > _MOST_CALLS:
+            self._give_up(f"it has more than {_MOST_CALLS} commands, and the rest of it")
+            return None
         return calls, root, walk.reader
 
     def _give_up(self, part: str) -> None:
@@ -146,6 +160,7 @@ class _Search:
             self._add(words[:1], place)
             return
         inner = unwrap(name, words)
+        self._add((Word(loaded) for word in words[1:] if (loaded := find_loaded(word.text))), place)
         for each in (*inner, *(() if inner else list_buried(name, words))):
             self._take_inner(each, place)
         if not inner or name in _FED:
@@ -232,19 +247,29 @@ def _descend(root: Node) -> Iterator[Node]:
 
 
 def _list_feeding(node: Node, calls: _Calls) -> Iterator[_Call]:
-    """Commands whose output another one takes that changes something."""
-    if node.type == "pipeline":
-        writers = [call for call in calls.within(node) if call.writes]
-        last = max((call.start for call in writers), default=0)
-        yield from (call for call in calls.within(node) if call.end <= last)
-    elif node.type in _FEEDABLE:
-        outer = [call for call in calls.within(node) if call.writes]
-        inside = (call for call in calls.within(node) for writer in outer if _is_inside(call, writer))
-        yield from inside
+    """Commands whose output is kept, or taken by one that changes something."""
+    inside = list(calls.within(node))
+    match node.type:
+        case "pipeline":
+            last = max((call.start for call in inside if call.writes), default=0)
+            yield from (call for call in inside if call.end <= last)
+        case "command" if any(call.writes and call.start == node.start_byte for call in inside):
+            yield from (call for call in inside if call.start > node.start_byte)
+        case "redirected_statement":
+            keeps, writes = any(map(_keeps, node.children)), any(call.writes for call in inside)
+            fed = [node] if keeps else node.children[1:] if writes else []
+            yield from (call for part in fed for call in calls.within(part))
+        case "command_substitution" | "process_substitution" if calls.has_blanks:
+            yield from inside
+        case _:
+            pass
 
 
-def _is_inside(call: _Call, outer: _Call) -> bool:
-    return call is not outer and outer.start <= call.start and call.end <= outer.end
+def _keeps(node: Node) -> bool:
+    """Whether it puts output into a file."""
+    operators = [child.type for child in node.children if not child.is_named]
+    is_output = bool(_OUTPUT.intersection(operators)) and node.children[0].type != "file_descriptor"
+    return is_output and (node.children[-1].text or b"") not in _NOWHERE
 
 
 def _list_paths(name: str, words: tuple[Word, ...]) -> Iterator[Word]:
@@ -265,10 +290,16 @@ def _list_paths(name: str, words: tuple[Word, ...]) -> Iterator[Word]:
                 yield word
 
 
-def _find_input(node: Node, calls: _Calls, reader: WordReader) -> Word | None:
-    """What is fed by `<` to a command that changes something."""
+def _is_input(node: Node, calls: _Calls) -> bool:
+    """Whether it is fed by `<` to a command that changes something."""
     outer = node.parent
-    if outer is None or outer.type not in _FEEDABLE or not any(child.type == "<" for child in node.children):
-        return None
-    # Where the word cannot be read the command was not followed either.
-    return reader.read_one(node.children[-1]) if any(call.writes for call in calls.within(outer)) else None
+    if outer is None or not any(child.type == "<" for child in node.children):
+        return False
+    return calls.has_blanks or (outer.type in _FEEDABLE and any(call.writes for call in calls.within(outer)))
+
+
+def _read_last(node: Node, reader: WordReader) -> list[Word]:
+    try:
+        return [reader.read_one(node.children[-1])]
+    except Beyond:
+        return [UNKNOWN_WORDS]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from re import compile as pattern
 from typing import Final
 
-from midwatch.safety.shell.contents.carriers import INTERPRETERS, SHELLS
+from midwatch.safety.shell.contents.carriers import INTERPRETERS, SHELLS, looks_like_path
 from midwatch.safety.shell.programs.arguments import Refused
 from midwatch.safety.shell.programs.build import collect, program
 from midwatch.safety.shell.programs.judge import judge
@@ -36,9 +36,14 @@ _RUNNING: Final = names(
     " setsid stdbuf time taskset chrt numactl prlimit cgexec firejail ssh docker podman nerdctl kubectl oc k crictl"
     " ctr lxc lxc-attach incus pct qm virsh machinectl ansible salt busybox exec command builtin unbuffer"
 )
-_WITH_VERBS: Final = names("docker podman nerdctl kubectl oc k crictl ctr lxc incus pct qm virsh machinectl")
-"""What stands first is no program: `docker node`."""
+_WORDY: Final = names(
+    "find docker podman nerdctl kubectl oc k crictl ctr lxc incus pct qm virsh machinectl strace ltrace perf gdb tmux"
+    " screen time"
+)
+"""What stands first is no program (`docker node`), and paths and texts may be their own."""
 _CODE_OPTION: Final = pattern(r"-[a-z]*c|--command")
+_MODULE: Final = "-m"
+_WITH_VALUE: Final = names("-o +o -O +O -W -X --rcfile --init-file")
 _ASSIGNMENT: Final = pattern(r"(?s)[A-Za-z_][A-Za-z0-9_]*=.*")
 
 
@@ -57,9 +62,11 @@ def unwrap(name: str, words: tuple[Word, ...]) -> tuple[Inner, ...]:
     """What a command runs, if that is all it does. `words` begin with the program."""
     if name == "eval":
         return (Inner(words[1:], is_text=True),)
-    if name in SHELLS | {"su", "runuser"}:
+    if name in ("su", "runuser"):
         return _find_code(words)
-    if name in INTERPRETERS and any(word.text == "-m" for word in words):
+    if name in SHELLS:
+        return _find_code(_cut_options(words))
+    if name in INTERPRETERS and _MODULE in [word.text for word in _cut_options(words)[:-1]]:
         return _find_module(words)
     return tuple(_show_inner(name, words, nested) for nested in _find_nested(name, words[1:]))
 
@@ -67,10 +74,15 @@ def unwrap(name: str, words: tuple[Word, ...]) -> tuple[Inner, ...]:
 def list_buried(name: str, words: tuple[Word, ...]) -> Iterator[Inner]:
     """Scripts in a command that runs others in a way that is not known: where they run cannot be told."""
     if name in _RUNNING:
-        first = 2 if name in _WITH_VERBS else 1
+        is_wordy = name in _WORDY
+        first = 2 if is_wordy else 1
         for place, word in enumerate(words[first:], start=first):
             if word.text.rpartition("/")[2] in INTERPRETERS:
                 yield Inner(words[place:], prefix=None)
+            elif " " in word.text and not is_wordy:
+                yield Inner((word,), is_text=True, prefix=None)
+            elif looks_like_path(word.text) and not is_wordy:
+                yield Inner((word, *words[place + 1 :]), prefix=None)
 
 
 def is_running(name: str) -> bool:
@@ -82,8 +94,19 @@ def _find_code(words: tuple[Word, ...]) -> tuple[Inner, ...]:
     return (Inner((words[places[0]],), is_text=True),) if places else ()
 
 
+def _cut_options(words: tuple[Word, ...]) -> tuple[Word, ...]:
+    """With the word that follows the last of them: what comes behind a script is the script's own."""
+    place = 1
+    while place < len(words) and words[place].text.startswith(("-", "+")):
+        is_last = _CODE_OPTION.fullmatch(words[place].text) or words[place].text == _MODULE
+        place += 2 if words[place].text in _WITH_VALUE and not is_last else 1
+        if is_last:
+            break
+    return words[: place + 1]
+
+
 def _find_module(words: tuple[Word, ...]) -> tuple[Inner, ...]:
-    place = next(place for place, word in enumerate(words) if word.text == "-m")
+    place = next(place for place, word in enumerate(words) if word.text == _MODULE)
     return (Inner(words[place + 1 :]),)
 
 
