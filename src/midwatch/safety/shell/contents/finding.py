@@ -5,10 +5,12 @@ the command is none of them.
 """
 
 import shlex
+import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final
+from itertools import islice
+from typing import Final, Protocol
 
 from tree_sitter import Node
 
@@ -28,6 +30,8 @@ from midwatch.safety.shell.words import HOLE, UNKNOWN_WORDS, Word, show
 
 _NOT_FOLLOWED: Final = ("parse:", "expansion:", "heredoc:", "function:", "redirect:words-behind", "test:")
 _MOST_CALLS: Final = 200
+_MOST_BURIED: Final = 8
+_LONGEST_PART: Final = 120
 _FETCHING: Final = ("http://", "https://", "ftp://")
 _NO_FILES: Final = ("-", "/dev/", *_FETCHING)
 _FED: Final = frozenset({"xargs", "parallel"})
@@ -119,7 +123,7 @@ class _Search:
     unclear: str | None = None
 
     def follow(self, text: str, place: "_Place") -> None:
-        walked = self._walk(text, place)
+        walked = self._walk(text)
         if walked is None:
             return
         calls, root, reader = walked
@@ -135,9 +139,9 @@ class _Search:
             elif node.type == "variable_assignment" and (loaded := find_loaded(reader.text_of(node))):
                 self._add([Word(loaded.strip("\"'"))], beneath)
 
-    def _walk(self, text: str, place: "_Place") -> tuple[_Calls, Node, WordReader] | None:
+    def _walk(self, text: str) -> tuple[_Calls, Node, WordReader] | None:
         source = text.encode()
-        root = None if guard_text(text) or place.depth > DEEPEST else parse(source)
+        root = None if guard_text(text) else parse(source)
         if root is None or root.has_error:
             self._give_up(text)
             return None
@@ -152,7 +156,7 @@ class _Search:
         return calls, root, walk.reader
 
     def _give_up(self, part: str) -> None:
-        self.unclear = self.unclear or part
+        self.unclear = self.unclear or textwrap.shorten(part, _LONGEST_PART, placeholder=" …")
 
     def _take_call(self, words: tuple[Word, ...], place: "_Place") -> None:
         folder, slash, name = words[0].text.rpartition("/")
@@ -161,18 +165,23 @@ class _Search:
             return
         inner = unwrap(name, words)
         self._add((Word(loaded) for word in words[1:] if (loaded := find_loaded(word.text))), place)
-        for each in (*inner, *(() if inner else list_buried(name, words))):
-            self._take_inner(each, place)
+        buried = () if inner else tuple(islice(list_buried(name, words), _MOST_BURIED + 1))
+        if len(buried) > _MOST_BURIED:
+            self._give_up(show(" ".join(word.text for word in words)))
+        for each in (*inner, *buried):
+            self._enter(each, place, take=self._take_call, follow=self.follow)
         if not inner or name in _FED:
             is_known = find_program(name) is not None and (bool(inner) or not is_running(name))
             self._add(list_carried(name, words[1:], is_known=is_known), place)
 
-    def _take_inner(self, inner: Inner, place: "_Place") -> None:
+    def _enter(self, inner: Inner, place: "_Place", *, take: "_Take", follow: "_Follow") -> None:
         beneath = place.enter(inner)
-        if inner.is_text:
-            self._take_text(inner, partial(self.follow, place=beneath))
+        if beneath.depth > DEEPEST:
+            self._give_up(show(" ".join(word.text for word in inner.words)))
+        elif inner.is_text:
+            self._take_text(inner, partial(follow, place=beneath))
         elif inner.words:
-            self._take_call(inner.words, beneath)
+            take(inner.words, beneath)
 
     def _take_text(self, inner: Inner, take: Callable[[str], None]) -> None:
         text = " ".join(word.text for word in inner.words)
@@ -186,17 +195,13 @@ class _Search:
         name = words[0].text.rpartition("/")[2]
         inner = unwrap(name, words)
         for each in inner:
-            beneath = place.enter(each)
-            if each.is_text:
-                self._take_text(each, partial(self._take_all_read, place=beneath))
-            elif each.words:
-                self._take_read(each.words, beneath)
+            self._enter(each, place, take=self._take_read, follow=self._take_all_read)
         if not inner:
             self._add((word for word in words[1:] if word.text.startswith(_FETCHING)), place)
             self._add(_list_paths(name, words[1:]), place)
 
     def _take_all_read(self, text: str, place: "_Place") -> None:
-        walked = self._walk(text, place)
+        walked = self._walk(text)
         for call in walked[0].found if walked else ():
             self._take_read(call.words, place)
 
@@ -204,6 +209,13 @@ class _Search:
         for word in words:
             if word.text not in ("", "-") and not word.text.startswith(_STREAMS):
                 self.found[Content(show(word.text), place.find_digesting(word))] = None
+
+
+_Take = Callable[[tuple[Word, ...], "_Place"], None]
+
+
+class _Follow(Protocol):
+    def __call__(self, text: str, place: "_Place") -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
