@@ -125,6 +125,7 @@ def name_files(command: str) -> list[str]:
         "jq -r .id /x | xargs docker rm",
         "sed s/a/b/ /x | kubectl apply -f -",
         "odd-reader /x | bash",
+        "semanage fcontext -l /x | bash",
         "bash -c 'cat /x' | psql shop",
         "kubectl apply -f <(cat /x)",
         'bash <<< "$(cat /x)"',

@@ -292,10 +292,10 @@ def _list_paths(name: str, words: tuple[Word, ...]) -> Iterator[Word]:
         reading = read_arguments(name, model, words) if isinstance(model, Program) else None
     except Refused:
         reading = None
-    if reading is None:
+    operands = None if reading is None else choose_operands(reading.model, reading.options)
+    if reading is None or operands is None or not operands.meanings:
         yield from (word for word in words if looks_like_path(word.text))
     else:
-        operands = choose_operands(reading.model, reading.options)
         yield from (word for meaning, word in reading.values if meaning is Meaning.PATH)
         for position, word in enumerate(reading.operands):
             if operands.meaning_of(position) is Meaning.PATH:
