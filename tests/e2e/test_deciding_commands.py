@@ -1,5 +1,6 @@
 """`midwatch approvals`, `midwatch stop`, and a person at the terminal who is asked: as people meet them."""
 
+import hashlib
 import sys
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -145,6 +146,32 @@ async def test_whoever_sits_at_the_terminal_is_asked_and_says_yes(
     assert "approved by" in terminal.shown
     assert "it is stuck" in terminal.shown
     assert len(read_effects(tmp_path / "effects")) == 1
+
+
+async def test_whoever_sits_at_the_terminal_sees_by_which_files_a_command_acts(
+    dsn: str, config: Path, alert: Path, home: Path, tmp_path: Path
+) -> None:
+    script, mark = tmp_path / "fix.sh", tmp_path / "mark"
+    script.write_text(f"touch {mark}\n", encoding="utf-8")
+    write_config(config, turns=[call("shell", command=f"bash {script}"), call("echo", text="after"), CONCLUSION])
+    path = config / "midwatch.yaml"
+    main = json.decode(path.read_text(encoding="utf-8"))
+    options = [str(FAKE_SERVER), "--shell", "--runs"]
+    main["mcp_servers"]["deck"] |= {
+        "transport": {"type": "stdio", "command": sys.executable, "args": options},
+        "kinds": {"read": ["echo", "shell"]},
+    }
+    main["safety"] = {"control_level": "controlled"}
+    path.write_text(json.encode_text(main), encoding="utf-8")
+    environ = make_environ(home, {"DATABASE_URL": dsn, "LANG": "C.UTF-8"})
+    async with open_terminal(PROGRAM, "investigate", alert, "--config-dir", config, environ=environ) as terminal:
+        shown = "".join((await terminal.see("Approve? [y/N]")).split())
+        assert f"withfile{script}sha256{hashlib.sha256(script.read_bytes()).hexdigest()}" in shown
+        terminal.press(b"y\n")
+        await terminal.see("Reason, or Enter for none:")
+        terminal.press(b"\n")
+        assert await terminal.end() == 0
+    assert mark.exists()
 
 
 async def test_enter_alone_is_a_no(dsn: str, config: Path, alert: Path, home: Path, tmp_path: Path) -> None:

@@ -57,7 +57,8 @@ def _facts(approval: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     runs_as: Mapping[str, Any] = approval.get("runs_as") or {}
     yield "runs as", " ".join(str(runs_as[name]) for name in ("executor", "user", "folder") if runs_as.get(name))
     for file in approval.get("files") or ():
-        yield "with file", f"{file.get('path')} as it is now, sha256 {file.get('sha256')}"
+        yield "with file", str(file.get("path"))
+        yield "sha256", str(file.get("sha256"))
     yield "session", str(approval.get("session_id"))
     yield "expires", f"in {format_seconds(read_seconds_left(approval))}"
     if approval.get("has_hidden_characters"):
