@@ -191,6 +191,7 @@ async def _measure(folder: Path, sizes: _Sizes) -> _Figures:
             loop=await measure_loop(config_folder, dsn, base_url=base_url, rounds=rounds),
             chains=await measure_chains(config_folder, dsn, rounds=rounds),
             chats=await measure_chats(config_folder, dsn, rounds=rounds),
+            telemetry=await measure_telemetry(config_folder, dsn, rounds=rounds),
             # Before anybody leaves sessions behind that nobody runs.
             crowd=await measure_crowd(folder, dsn, crowd=sizes.crowd),
             recovery=await measure_recovery(folder, dsn, scale=sizes.scale),
@@ -201,7 +202,6 @@ async def _measure(folder: Path, sizes: _Sizes) -> _Figures:
             intake=await measure_intake(config_folder, dsn, alert_type=workloads[0].name, rounds=rounds),
             tool_calls=await measure_tool_calls(rounds=rounds),
             openings=await measure_openings(rounds=rounds),
-            telemetry=await measure_telemetry(config_folder, dsn, rounds=rounds),
             lists=await measure_lists(config_folder, dsn, rounds=sizes.reads),
             transport=await measure_transport(folder, rounds=rounds),
         )

@@ -58,7 +58,7 @@ def _is_added_to_text(reading: Reading, verb: int) -> bool:
 
 
 def _presents(reading: Reading, action: Action) -> bool:
-    """`I have attached the log lines below`: what is done to the reply itreading."""
+    """`I have attached the log lines below`: what is done to the reply itself."""
     ends = {word.low for word in reading.words[-2:]}
     return action.family in _OF_TEXT and bool(ends & reading.lexicon.presenting)
 
