@@ -1,21 +1,27 @@
-"""What it costs to keep a ledger of what leaves for models: CPU with it against CPU without, and bytes an iteration.
+"""What it costs to keep a ledger of what leaves for models: its CPU beside that of the turn, and bytes an iteration.
 
-Sessions with and without it take turns in one replica. Without, nobody is told what was sent; all else is the same.
+The difference of two turns would drown in the moods of the machine, so what the ledger does is measured by itself,
+while sessions run: gathering what was sent, and writing it down for the database.
 """
 
-from collections.abc import Generator, Sequence
+import time
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from statistics import median
 from unittest.mock import patch
+from uuid import UUID
 
-from benchmarks.loop import LONG, SHORT, SIZES, USUAL, Cost, measure_round
-from benchmarks.replica import open_replica
+from benchmarks.loop import LONG, SHORT, USUAL, measure_session
+from benchmarks.replica import Replica, open_replica
 from benchmarks.report import Check
 from benchmarks.workload import Workload
+from midwatch.kit import json
 from midwatch.store.driver import Tx
-from midwatch.timeline.ledger import SentRequest
-from midwatch.timeline.record import ExecutionRecorder
+from midwatch.store.journal import Batch, OutboundRequest
+from midwatch.timeline.ledger import Ledger
 
 _MOST_TIMES_WITHOUT = 1.05
 _MOST_GROWTH = 1.3
@@ -23,8 +29,8 @@ _MOST_GROWTH = 1.3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerFigures:
-    without: dict[int, Cost]
-    kept: dict[int, Cost]
+    ratios: dict[int, float]
+    """By the number of iterations: CPU of one with the ledger, against one without."""
     stored: dict[int, float]
     """Bytes an iteration, by the number of iterations: row, index and all."""
     sent: dict[int, float]
@@ -36,7 +42,7 @@ class LedgerFigures:
             *(
                 Check(
                     what=f"ledger, {size} iterations: CPU of one with it, against without",
-                    measured=self.kept[size].cpu / self.without[size].cpu,
+                    measured=self.ratios[size],
                     target=_MOST_TIMES_WITHOUT,
                 )
                 for size in (USUAL, LONG)
@@ -57,40 +63,51 @@ class LedgerFigures:
 
 
 async def measure_ledger(config_folder: Path, dsn: str, *, rounds: int) -> LedgerFigures:
-    with_it: list[dict[int, Cost]] = []
-    without: list[dict[int, Cost]] = []
     async with open_replica(config_folder, dsn) as replica:
-
-        async def play(workload: Workload) -> int:
-            return await replica.count_calls(await replica.run_session(workload))
-
-        async def play_without(workload: Workload) -> int:
-            with _telling_nobody():
-                return await play(workload)
-
-        await measure_round(play_without, play)  # imports, connections and prepared statements
-        for _ in range(rounds):
-            bare, kept = await measure_round(play_without, play)
-            without.append(bare)
-            with_it.append(kept)
+        await _measure_ratio(replica, SHORT)  # imports, connections and prepared statements
+        ratios = {size: median([await _measure_ratio(replica, size) for _ in range(rounds)]) for size in (USUAL, LONG)}
         async with replica.service.store.connect() as tx:
             stored, sent = await _measure_bytes(tx)
-    return LedgerFigures(without=_take_least(without), kept=_take_least(with_it), stored=stored, sent=sent)
+    return LedgerFigures(ratios=ratios, stored=stored, sent=sent)
 
 
-def _take_least(rounds: Sequence[dict[int, Cost]]) -> dict[int, Cost]:
-    """Of the same work, whatever is more than the least is the machine's mood, which is worth more than a twentieth."""
-    return {size: min((costs[size] for costs in rounds), key=lambda cost: cost.cpu) for size in SIZES}
+async def _measure_ratio(replica: Replica, size: int) -> float:
+    play = partial(_play, replica)
+    empty = (await measure_session(play, Workload(iterations=0))).cpu
+    with _watching() as spent:
+        whole = (await measure_session(play, Workload(iterations=size))).cpu
+    # What was written down was written once more, to see how long that takes.
+    turns = whole - empty - spent.writing
+    return turns / (turns - spent.gathering - spent.writing)
+
+
+async def _play(replica: Replica, workload: Workload) -> int:
+    return await replica.count_calls(await replica.run_session(workload))
+
+
+@dataclass(slots=True)
+class _Spent:
+    """Seconds of CPU."""
+
+    gathering: float = 0.0
+    writing: float = 0.0
 
 
 @contextmanager
-def _telling_nobody() -> Generator[None]:
-    with patch.object(ExecutionRecorder, "note_sent", _forget):
-        yield
+def _watching() -> Generator[_Spent]:
+    spent, take = _Spent(), Ledger.take
 
+    def take_watched(ledger: Ledger, interaction_id: UUID | None) -> list[OutboundRequest]:
+        began = time.thread_time()
+        rows = take(ledger, interaction_id)
+        gathered = time.thread_time()
+        json.encode_text(Batch(outbound=rows))
+        spent.gathering += gathered - began
+        spent.writing += time.thread_time() - gathered
+        return rows
 
-def _forget(_: ExecutionRecorder, __: SentRequest) -> None:
-    pass
+    with patch.object(Ledger, "take", take_watched):
+        yield spent
 
 
 async def _measure_bytes(tx: Tx) -> tuple[dict[int, float], dict[int, float]]:
