@@ -78,7 +78,8 @@ class StreamDecoder:
 
     def feed(self, data: bytes) -> Iterator[Chunk]:
         for payload in self._lines.feed(data):
-            yield from self._read_event(read_value(payload))
+            for candidate in self._read_event(read_value(payload)):
+                yield from self._read_candidate(candidate)
 
     def finish(self) -> Iterator[Chunk]:
         yield from self.feed(b"\n")
@@ -130,7 +131,8 @@ class StreamDecoder:
                 code = "invalid_request" if is_ours else "provider_error"
                 return ModelUnavailable(told, code=code, retryable=not is_ours, feedback=_FEEDBACK.get(reason))
 
-    def _read_event(self, event: Any) -> Iterator[Chunk]:
+    def _read_event(self, event: Any) -> list[Fields]:
+        """The one candidate, if there is one."""
         fields = read_fields(event) or _first(event)
         self._raise_reported(fields)
         if not isinstance(event, dict):
@@ -139,8 +141,7 @@ class StreamDecoder:
             self._usage = _read_usage(usage)
         if feedback := read_fields(fields.get("promptFeedback")):
             self._block_reason = _word(feedback.get("blockReason")) or self._block_reason
-        for candidate in read_items(fields.get("candidates"))[:1]:
-            yield from self._read_candidate(candidate)
+        return read_items(fields.get("candidates"))[:1]
 
     def _raise_reported(self, fields: Fields) -> None:
         if error := fields.get("error"):
@@ -148,22 +149,26 @@ class StreamDecoder:
 
     def _read_candidate(self, candidate: Fields) -> Iterator[Chunk]:
         for part in read_items(read_fields(candidate.get("content")).get("parts")):
-            yield from self._read_part(part)
+            chunk = self._read_part(part)
+            if chunk is not None:
+                yield chunk
             self._parts.add(part)
         if not _LOOKED_UP.isdisjoint(candidate):
             self._lookups.add(candidate)
         if reason := candidate.get("finishReason"):
             self._finish_reason = _word(reason) or self._finish_reason
 
-    def _read_part(self, part: Fields) -> Iterator[Chunk]:
+    def _read_part(self, part: Fields) -> Chunk | None:
+        """What can be told at once; calls and code without a result are told at the end."""
         if "functionCall" in part:
             self._calls.append(self._read_call(read_fields(part["functionCall"])))
         elif "executableCode" in part:
             self._code.append(read_fields(part["executableCode"]))
         elif "codeExecutionResult" in part:
-            yield self._pair(read_fields(part["codeExecutionResult"]))
+            return self._pair(read_fields(part["codeExecutionResult"]))
         elif text := read_text(part.get("text")):
-            yield ThinkingChunk(text=text) if part.get("thought") else TextChunk(text=text)
+            return ThinkingChunk(text=text) if part.get("thought") else TextChunk(text=text)
+        return None
 
     def _read_call(self, call: Fields) -> CallChunk:
         name, arguments = read_text(call.get("name")), call.get("args")
