@@ -15,7 +15,7 @@ from typing import Final, Protocol
 from tree_sitter import Node
 
 from midwatch.safety.shell.contents.carriers import find_loaded, list_carried, looks_like_path
-from midwatch.safety.shell.contents.wrappers import Inner, is_running, list_buried, unwrap
+from midwatch.safety.shell.contents.wrappers import Inner, is_wrapper, list_buried, unwrap
 from midwatch.safety.shell.inquiry import DEEPEST, FOLDERS, Inquiry
 from midwatch.safety.shell.lexemes import WordReader
 from midwatch.safety.shell.parse import parse
@@ -171,8 +171,10 @@ class _Search:
         for each in (*inner, *buried):
             self._enter(each, place, take=self._take_call, follow=self.follow)
         if not inner or name in _FED:
-            is_known = find_program(name) is not None and (bool(inner) or not is_running(name))
-            self._add(list_carried(name, words[1:], is_known=is_known), place)
+            is_opaque = not inner and is_wrapper(name)
+            is_known = find_program(name) is not None and not is_opaque
+            where = place.leave() if is_opaque else place
+            self._add(list_carried(name, words[1:], is_known=is_known), where)
 
     def _enter(self, inner: Inner, place: "_Place", *, take: "_Take", follow: "_Follow") -> None:
         beneath = place.enter(inner)
@@ -227,10 +229,14 @@ class _Place:
     is_moving: bool
     """It may be another folder than at the beginning."""
 
+    def leave(self) -> "_Place":
+        """For somewhere that cannot be told."""
+        return _Place(None, self.depth + 1, self.is_moving)
+
     def enter(self, inner: Inner) -> "_Place":
         outer, prefix = self.reach, inner.prefix
         if outer is None or prefix is None:
-            return _Place(None, self.depth + 1, self.is_moving)
+            return self.leave()
         if not prefix:
             return _Place(outer, self.depth + 1, self.is_moving)
         lead = shlex.join(word.text for word in prefix)

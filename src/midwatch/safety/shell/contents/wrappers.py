@@ -85,8 +85,9 @@ def list_buried(name: str, words: tuple[Word, ...]) -> Iterator[Inner]:
                 yield Inner((word, *words[place + 1 :]), prefix=None)
 
 
-def is_running(name: str) -> bool:
-    return name in _RUNNING
+def is_wrapper(name: str) -> bool:
+    """All it does is to run another command."""
+    return name in _RUNNING and name not in _WORDY
 
 
 def _find_code(words: tuple[Word, ...]) -> tuple[Inner, ...]:
