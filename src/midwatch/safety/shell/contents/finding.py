@@ -28,7 +28,7 @@ from midwatch.safety.shell.verdict import Finding
 from midwatch.safety.shell.walk import Walk
 from midwatch.safety.shell.words import HOLE, UNKNOWN_WORDS, Word, show
 
-_NOT_FOLLOWED: Final = ("parse:", "expansion:", "heredoc:", "function:", "redirect:words-behind", "test:")
+_NOT_FOLLOWED: Final = ("parse:", "expansion:", "heredoc:", "redirect:words-behind", "test:")
 _MOST_CALLS: Final = 200
 _MOST_BURIED: Final = 8
 _LONGEST_PART: Final = 120
