@@ -33,8 +33,9 @@ from midwatch.agent.purse import Purse, PurseWatch
 from midwatch.agent.spans import note_result, open_tool_span
 from midwatch.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from midwatch.domain.timeline import InteractionType, Phase
-from midwatch.domain.tools import ToolCall, ToolDefinition, ToolKind, ToolResult, Waiting
+from midwatch.domain.tools import ToolCall, ToolDefinition, ToolResult, Waiting
 from midwatch.llm.ladder import Ladder
+from midwatch.tools.appraisal import LOOKS
 from midwatch.tools.gate import Gate
 from midwatch.tools.order import group_calls
 
@@ -240,7 +241,7 @@ class Agent:
         once.
         """
         refusal = self.tools.refuse_conclusion()
-        if refusal is not None and self._count_sent_back() < self.budget.refused_drafts:
+        if refusal is not None and await self._count_sent_back() < self.budget.refused_drafts:
             await self._withdraw(render_not_yet(reason=refusal.reason, hint=refusal.hint), refusal)
             return None
         cleaned = await self._clean(concluded)
@@ -250,8 +251,10 @@ class Agent:
         await self._withdraw(render_unfounded(phantoms), cleaned.claims)
         return None
 
-    def _count_sent_back(self) -> int:
+    async def _count_sent_back(self) -> int:
         """Since the model last asked for a change."""
+        # Whoever takes over does not know yet which calls are changes.
+        await self.tools.list_tools()
         times = 0
         for message in reversed(self.messages):
             match message:
@@ -264,7 +267,7 @@ class Agent:
         return times
 
     def _is_change(self, call: ToolCall) -> bool:
-        return self.tools.kind_of(call) not in (ToolKind.READ, ToolKind.RESOLVE)
+        return self.tools.kind_of(call) not in LOOKS
 
     async def _clean(self, concluded: Concluded) -> Concluded:
         """The conclusion without what nothing on record bears out."""

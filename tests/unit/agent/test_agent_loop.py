@@ -148,6 +148,19 @@ async def test_a_model_is_not_sent_back_for_ever() -> None:
     assert bench.agent.tools.refuse_conclusion() is not None, "the target is as unverified as before"
 
 
+@requirement("conclusion:resumed")
+async def test_whoever_takes_over_sends_a_model_back_no_more_often() -> None:
+    drafts = [saying("Done."), saying("Really."), saying("I say."), calling("get"), saying("It cannot be read.")]
+    first = Bench([calling("set"), *drafts], budget=Budget(max_iterations=6))
+    first.tools.results["k8s.get"] = ToolResult(content="no", error="TOOL_ERROR")
+    await first.agent.investigate()
+    assert len(first.journal.withdrawn) == 3
+    machine = Machine.rebuild(first.calls.records.values())
+    heir = Bench([saying("Too late.")], messages=first.agent.messages, machine=machine)
+    assert await heir.agent.investigate() == Concluded(text="It cannot be read.", iterations=6)
+    assert heir.journal.withdrawn == []
+
+
 @requirement("conclusion:refused")
 async def test_each_change_is_worth_being_sent_back_for() -> None:
     look, change = calling("get"), calling("set")
