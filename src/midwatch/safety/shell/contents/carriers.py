@@ -7,11 +7,11 @@ file), `all`, `sources` (all but the last), `paths` (those that say where they a
 called like a file). With `old`, options may stand in the first word without a dash.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
-from re import compile as pattern
 from typing import Final
 
 from midwatch.safety.shell.words import Word, names
@@ -41,7 +41,7 @@ class Carrier:
 
 SHELLS: Final = names("sh bash dash ash zsh ksh mksh fish rbash")
 INTERPRETERS: Final = SHELLS | names(
-    "python python2 python3 pypy pypy3 ipython perl ruby node nodejs deno bun php lua luajit tclsh Rscript pwsh"
+    "python python2 python3 pypy pypy3 ipython perl ruby node nodejs deno bun php lua luajit tclsh expect Rscript pwsh"
 )
 
 _ROWS: Final = """
@@ -52,7 +52,7 @@ ruby | first !-e -r
 node nodejs | first !-e !-p !--eval !--print -r --require --import
 deno/run bun/run | all
 php | first !-r -f --file -d: -c
-lua luajit tclsh expect Rscript julia groovy jshell swift osascript racket guile | first !-e
+lua luajit tclsh Rscript julia groovy jshell swift osascript racket guile | first !-e
 expect | first !-c
 pwsh powershell | first !-c !-Command -File -f
 java | -jar -cp -classpath --class-path -javaagent
@@ -123,7 +123,7 @@ _ATS: Final = names("curl http https xh vault consul az gh glab ansible ansible-
 _URIS: Final = ("file://", "fileb://")
 _PREFIXES: Final = {"dd": ("if=",)}
 _INCLUDING: Final = names("psql mysql mariadb sqlite3 duckdb mongosh mongo")
-_INCLUDES: Final = pattern(
+_INCLUDES: Final = re.compile(
     r"(?:^|[\s;])(?:source|\\\.|\\ir?|\.read|\.import|infile|load(?=\())[\s(]+['\"]?([^\s;'\")]+)"
 )
 _WRITING_FILES: Final = names(
@@ -131,19 +131,19 @@ _WRITING_FILES: Final = names(
     " bzip2 bunzip2 xz unxz zstd unzstd split"
 )
 """A file that they are told of is where they write, or what they change."""
-_LOADED: Final = pattern(
+_LOADED: Final = re.compile(
     r"(?s)(?:BASH_ENV|ENV|LD_(?:PRELOAD|LIBRARY_PATH|AUDIT)|PATH|PYTHON(?:PATH|STARTUP|HOME)|PERL5(?:LIB|DB)|RUBYLIB"
     r"|NODE_PATH|CLASSPATH|GIT_SSH|PAGER|EDITOR|VISUAL|SHELL)=(.+)"
 )
 """What a program runs besides, by its environment."""
-_LETTERS: Final = pattern(r"[A-Za-z]+")
-_LIKELY: Final = pattern(r"[./]")
-_LONG: Final = pattern(
+_LETTERS: Final = re.compile(r"[A-Za-z]+")
+_LIKELY: Final = re.compile(r"[./]")
+_LONG: Final = re.compile(
     r"--(?!(?:[a-z-]+-)?(?:log|pid|lock|out|output|cookie|cache|trace|dump|backup|key|cert|ca|token|password"
     r"|credentials?|identity|known-hosts|hosts|swap|result|status|report|history|vacuum)-files?)"
     r"(?:[a-z-]+-)?(?:file|filename|files|manifest|playbook|requirement)"
 )
-_TELLING: Final = pattern(
+_TELLING: Final = re.compile(
     r"(?s).*\.(?:sh|bash|py|pl|rb|js|ts|php|lua|sql|ya?ml|json|toml|tf|tfvars|j2|tmpl|patch|diff|ldif|xml|hcl|nix|cue"
     r"|jar|war|deb|rpm|whl|tgz|tar|zip|7z|gz|xz|bz2|zst|db|dump|bak|img|iso|qcow2)"
 )

@@ -1,8 +1,8 @@
 """Programs that run what stands behind them, also those that make a command a change whatever it is."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from re import compile as pattern
 from typing import Final
 
 from midwatch.safety.shell.contents.carriers import INTERPRETERS, SHELLS, looks_like_path
@@ -41,10 +41,10 @@ _WORDY: Final = names(
     " screen time"
 )
 """What stands first is no program (`docker node`), and paths and texts may be their own."""
-_CODE_OPTION: Final = pattern(r"-[a-z]*c|--command")
+_CODE_OPTION: Final = re.compile(r"-[a-z]*c|--command")
 _MODULE: Final = "-m"
 _WITH_VALUE: Final = names("-o +o -O +O -W -X --rcfile --init-file")
-_ASSIGNMENT: Final = pattern(r"(?s)[A-Za-z_][A-Za-z0-9_]*=.*")
+_ASSIGNMENT: Final = re.compile(r"(?s)[A-Za-z_][A-Za-z0-9_]*=.*")
 
 
 @dataclass(frozen=True, slots=True)
