@@ -154,6 +154,7 @@ def test_a_call_may_name_a_file_that_nobody_can_be_asked_about() -> None:
 @requirement("approval:files")
 def test_what_cannot_be_followed_in_a_command_is_said() -> None:
     assert find_named({"command": "`x`"}, {}).unclear == "`x`"
+    assert find_named({"command": "bash", "args": ["/x", 7]}, {}).unclear == "its words are no command line"
     assert find_named({"command": "restart"}, {"command": {"enum": ["restart"]}}) == NamedContents()
 
 

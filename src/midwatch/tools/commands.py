@@ -28,6 +28,8 @@ class Command:
     verdict: Verdict
     is_whole: bool
     """All of it stands there, so that another can be put in its place."""
+    is_readable: bool = True
+    """All its words are known."""
 
 
 def find_command(arguments: Mapping[str, Any], properties: Mapping[str, Any]) -> Command | None:
@@ -39,7 +41,7 @@ def find_command(arguments: Mapping[str, Any], properties: Mapping[str, Any]) ->
     parts = [_read_part(part) for part in (arguments[place], *further)]
     text = " ".join(part for part in parts if part is not None)
     if None in parts:
-        return Command(place=place, verdict=_judge(text, shell=_UNREADABLE), is_whole=False)
+        return Command(place=place, verdict=_judge(text, shell=_UNREADABLE), is_whole=False, is_readable=False)
     is_whole = not further and isinstance(arguments[place], str)
     return Command(place=place, verdict=_judge(text), is_whole=is_whole)
 

@@ -37,6 +37,8 @@ def find_named(arguments: Mapping[str, Any], properties: Mapping[str, Any]) -> N
     command = find_command(arguments, properties)
     if command is None:
         return NamedContents(files=by_name)
+    if not command.is_readable:
+        return NamedContents(files=by_name, unclear="its words are no command line")
     found = find_contents(command.verdict.command)
     in_command = (
         NamedContent(path=file.path, asking=_give_command(arguments, command.place, file.digesting))
