@@ -30,8 +30,10 @@ CORE = (
     "midwatch.tools.commands",
     "midwatch.tools.consent",
     "midwatch.tools.contents",
+    "midwatch.tools.exposure",
     "midwatch.tools.journaled",
     "midwatch.tools.learning",
+    "midwatch.tools.places",
 )
 """What decides on every call, and what keeps account of it."""
 OTHERS = (

@@ -6,10 +6,11 @@ from typing import Any, NoReturn
 
 import pytest
 
-from midwatch.domain.safety import SafetyMode
+from midwatch.domain.safety import ControlLevel, SafetyMode
 from midwatch.domain.tools import ToolDefinition, ToolKind
 from midwatch.safety.kinds import UNKNOWN, KindVerdict
 from midwatch.safety.policy import Stance
+from midwatch.safety.rules import Allow, Ask, Refuse
 from midwatch.safety.targets import Target, TargetTemplate
 from midwatch.tools.appraisal import Appraisal, ServerRules, appraise, judge_kind
 from midwatch.tools.arguments import Arguments
@@ -17,6 +18,9 @@ from tests.fakes.toolset import define_tool
 from tests.safety.requirements import requirement
 
 READS = KindVerdict(kind=ToolKind.READ, proven=True, rule="operator:read:*")
+CHANGES = KindVerdict(kind=ToolKind.WRITE, proven=True, rule="operator:write:*")
+RULES = ServerRules(templates={"*": TargetTemplate(target="{at}")})
+FREE = replace(RULES, level=ControlLevel.AUTONOMOUS)
 TEXT = {"type": "string"}
 
 
@@ -25,13 +29,15 @@ def define(*properties: str) -> ToolDefinition:
     return replace(define_tool("ship.run"), schema=schema)
 
 
-def judge(values: Mapping[str, Any], *properties: str, declared: KindVerdict = READS) -> Appraisal:
+def judge(
+    values: Mapping[str, Any], *properties: str, declared: KindVerdict = READS, rules: ServerRules = RULES
+) -> Appraisal:
     """Of a tool that takes the id of its target in `at`, in a session that knows nothing yet."""
     appraisal = appraise(
         define(*properties),
         Arguments(values=values),
         declared=declared,
-        rules=ServerRules(templates={"*": TargetTemplate(target="{at}")}),
+        rules=rules,
         stance=Stance(mode=SafetyMode.ENFORCE),
         identify=lambda target: target,
         knows=lambda _: False,
@@ -72,6 +78,60 @@ def test_what_runs_commands_or_takes_paths_goes_inside(
     enters: bool,  # noqa: FBT001 - a parameter
 ) -> None:
     assert judge(values, *properties).enters is enters
+
+
+def told(appraisal: Appraisal) -> str | None:
+    match appraisal.decision:
+        case Refuse(refusal=refusal):
+            return refusal.code
+        case Ask(code=code):
+            return code
+        case Allow():
+            return None
+
+
+@requirement("rules:secrets", "rules:egress")
+@pytest.mark.parametrize(
+    ("more", "code"),
+    [
+        ({"path": "/etc/shadow"}, "SENSITIVE_COMMAND"),
+        ({"url": "https://example.com/?stolen=1"}, "EGRESS_BLOCKED"),
+        ({"path": "/var/log/syslog"}, None),
+        ({"url": "https://wiki.ship/page"}, None),
+    ],
+)
+@pytest.mark.parametrize("level", ControlLevel)
+def test_a_look_is_judged_by_the_files_and_addresses_it_is_given(
+    more: dict[str, str], code: str | None, level: ControlLevel
+) -> None:
+    rules = replace(RULES, level=level, egress_allow=("wiki.ship",))
+    assert told(judge({"at": "host:aft", **more}, rules=rules)) == code
+
+
+@requirement("rules:secrets", "rules:egress")
+@pytest.mark.parametrize(
+    ("declared", "code"),
+    [(UNKNOWN, "SENSITIVE_COMMAND"), (replace(READS, proven=False), "SENSITIVE_COMMAND"), (CHANGES, None)],
+)
+def test_what_may_be_a_look_is_judged_like_one(declared: KindVerdict, code: str | None) -> None:
+    assert told(judge({"at": "host:aft", "path": "/app/.env"}, declared=declared, rules=FREE)) == code
+
+
+@requirement("rules:secrets", "rules:egress")
+def test_a_command_says_itself_what_it_shows_and_reaches() -> None:
+    looked_for = {"at": "host:aft", "command": "grep", "args": ["-c", "https://example.com/", "/var/log/web"]}
+    assert told(judge(looked_for)) is None
+    assert told(judge({"at": "host:aft", "command": "stat", "args": ["/etc/shadow"]})) is None
+    assert told(judge({"at": "host:aft", "command": "cat", "args": ["/etc/shadow"]})) == "SENSITIVE_COMMAND"
+    assert told(judge({"at": "host:aft", "command": "ls", "path": "/etc/shadow"})) == "SENSITIVE_COMMAND"
+    assert (
+        told(judge({"at": "host:aft", "command": "curl -s http://a.test", "url": "http://b.test"})) == "EGRESS_BLOCKED"
+    )
+
+
+@requirement("rules:secrets")
+def test_what_reaches_nothing_outside_shows_no_files() -> None:
+    assert told(judge({"path": "secrets"}, rules=replace(RULES, acts_on_server=False))) is None
 
 
 @requirement("gate:queries-judged")

@@ -43,6 +43,114 @@ def test_a_command_is_read_with_all_its_words(
 
 
 @requirement("gate:commands-judged")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"command": "uptime", "cmd": "rm x"},
+        {"cmd": "rm x", "command": "uptime"},
+        {"command": "echo '", "cmd": "rm x '"},
+        {"commands": ["uptime", "rm x"]},
+        {"commands": [["uptime"], ["rm", "x"]]},
+        {"command_line": "rm x"},
+        {"commandLine": "rm x"},
+        {"CMD": "rm x"},
+        {"shell-command": "rm x"},
+        {"bash_script": "uptime\nrm x"},
+        {"request": {"command": "rm x"}},
+        {"steps": [{"run": {"command": "uptime"}}, {"run": {"command": "rm x"}}]},
+        {"args": {"cmd": "rm x"}},
+    ],
+)
+def test_every_command_counts_however_it_is_named_and_wherever_it_stands(arguments: dict[str, Any]) -> None:
+    command = find_command(arguments, {})
+    assert command is not None
+    assert not command.verdict.reads
+    assert "rm x" in command.verdict.command
+
+
+@requirement("gate:commands-judged")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"command": "uptime", "cmd": "ls"},
+        {"commands": ["uptime", "ls -l"]},
+        {"commands": []},
+        {"request": {"command": "find", "args": ["/", "-name", "core"], "argv": []}},
+        {"args": {"command": "uptime"}},
+        {"command": "uptime", "args": None, "env": {}, "shell": True},
+        {"command": "uptime", "env": {"LANG": "C"}, "shell": "/usr/bin/bash"},
+        {"command": "uptime", "environment": "production", "shell": "sh"},
+        {"command": "uptime", "env": ["LANG=C", "TZ"], "executable": "/bin/sh", "shell": "dash"},
+        {"command": "uptime", "target": {"environment": "production", "args": [], "shell": False}},
+    ],
+)
+def test_what_stands_beside_a_command_may_be_harmless(arguments: dict[str, Any]) -> None:
+    command = find_command(arguments, {})
+    assert command is not None
+    assert command.verdict.reads
+    assert command.is_readable
+
+
+@requirement("gate:commands-judged")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"command": "uptime", "env": {"LD_PRELOAD": "/tmp/x.so"}},
+        {"command": "uptime", "env": {"A B": "x"}},
+        {"command": "uptime", "env": {"PATH": None}},
+        {"command": "uptime", "environment": ["LANG=C", "PATH=/tmp"]},
+        {"command": "uptime", "env_vars": "LANG=C LD_PRELOAD=/tmp/x.so"},
+        {"command": "uptime", "env": [{"name": "PATH", "value": "/tmp"}]},
+        {"command": "uptime", "options": {"env": {"PATH": "/tmp"}}},
+        {"command": "uptime", "shell": "python3"},
+        {"command": "uptime", "shell": "/tmp/bash"},
+        {"command": "uptime", "shell": "bash", "executable": "sh"},
+        {"command": "uptime", "interpreter": ["bash"]},
+        {"command": "uptime", "options": {"shell": "zsh"}},
+        {"command": "find", "options": {"args": ["/", "-delete"]}},
+        {"command": "find /", "args": "#", "argv": ["-delete"]},
+        {"commands": ["find /"], "args": ["-name", "core"]},
+        {"command": {"line": "uptime"}},
+        {"command": "uptime", "cmd": ["ls", 7]},
+    ],
+)
+def test_what_stands_beside_a_command_may_make_another_of_it(arguments: dict[str, Any]) -> None:
+    command = find_command(arguments, {})
+    assert command is not None
+    assert not command.verdict.reads
+    assert not command.is_whole
+
+
+@requirement("gate:commands-judged")
+def test_a_command_within_an_object_can_be_replaced_there() -> None:
+    near = find_command({"request": {"command": "top"}}, {})
+    assert near is not None
+    assert (near.place, near.is_whole) == (("request", "command"), True)
+    deep = find_command({"spec": {"containers": [{"command": ["bash", "/x"]}]}}, {})
+    assert deep is not None
+    assert (deep.place, deep.lines, deep.verdict.reads) == (None, (), False)
+
+
+@requirement("gate:commands-judged")
+def test_the_tools_own_lists_are_found_within_objects() -> None:
+    choice = {"properties": {"command": {"enum": ["status"]}}}
+    assert find_command({"of": {"command": "status"}}, {"of": choice}) is None
+    assert find_command({"of": [{"command": "status"}]}, {"of": {"items": choice}}) is None
+    assert find_command({"of": {"command": "status"}}, {"of": "odd"}) is not None
+    assert find_command({"command": "status", "cmd": "uptime"}, {"command": {"enum": ["status"]}}) is not None
+
+
+@requirement("gate:commands-judged")
+def test_arguments_of_any_depth_are_searched() -> None:
+    arguments: dict[str, Any] = {"command": "rm x"}
+    for _ in range(5000):
+        arguments = {"within": arguments}
+    command = find_command(arguments, {})
+    assert command is not None
+    assert not command.verdict.reads
+
+
+@requirement("gate:commands-judged")
 def test_a_word_out_of_a_list_of_the_tools_own_is_no_command() -> None:
     assert find_command({"command": "restart"}, {"command": {"enum": ["status", "restart"]}}) is None
     assert find_command({"command": "restart"}, {"command": {"const": "restart"}}) is None
@@ -76,6 +184,8 @@ def test_a_query_that_says_what_it_changes_is_heard(query: str, change: str) -> 
     assert find_query_change({"query": query}) == change
     assert find_query_change({"sql": query}) == change
     assert find_query_change({"statement": query}) == change
+    assert find_query_change({"queries": ["select 1", 7, query]}) == change
+    assert find_query_change({"request": [{"rawSql": query}]}) == change
 
 
 @requirement("gate:queries-judged")
@@ -120,8 +230,11 @@ def test_long_queries_are_read_in_good_time() -> None:
 
 def test_who_does_not_say_what_it_takes_may_take_a_command() -> None:
     assert takes_text({})
-    assert takes_text({"sql": {}})
-    assert not takes_text({"name": {}})
+    assert takes_text({"sql": {"type": "string"}})
+    assert takes_text({"name": {"type": "string"}, "commandLine": {"type": "string"}})
+    assert takes_text({"request": {"type": "object"}})
+    assert takes_text({"name": {}})
+    assert not takes_text({"name": {"type": "string"}, "limit": {"type": "integer"}})
 
 
 @requirement("approval:files")
@@ -134,6 +247,12 @@ def test_who_does_not_say_what_it_takes_may_take_a_command() -> None:
         ({"command": "bash", "args": ["/x"], "on": "a"}, {"command": "sha256sum", "args": ["--", "/x"], "on": "a"}),
         ({"command": "bash", "args": "/x"}, None),
         ({"command": "bash", "args": ["/x"], "argv": []}, None),
+        ({"run": {"command": "bash /x"}, "on": "a"}, {"run": {"command": "sha256sum -- /x"}, "on": "a"}),
+        ({"run": {"cmd": "bash", "argv": ["/x"]}}, {"run": {"cmd": "sha256sum", "argv": ["--", "/x"]}}),
+        ({"command": "bash /x", "shell": "bash"}, {"command": "sha256sum -- /x", "shell": "bash"}),
+        ({"command": "uptime", "cmd": "bash /x"}, None),
+        ({"commands": ["bash /x"]}, None),
+        ({"command": "uptime", "env": {"LD_PRELOAD": "/x"}}, None),
         ({"command": "cd / && ./x"}, None),
     ],
 )
@@ -146,6 +265,9 @@ def test_the_same_tool_is_asked_what_is_in_a_file(arguments: dict[str, Any], ask
 def test_a_call_may_name_a_file_that_nobody_can_be_asked_about() -> None:
     for name in ("script_path", "manifestFile", "values_files", "playbook_path", "sql_filename"):
         assert find_named({name: "x", "to": "web"}, {}) == NamedContents(files=(NamedContent(path="x", asking=None),))
+    listed = find_named({"values_files": ["x", "", 7, "y"], "with": {"varsFile": "z"}}, {})
+    assert [file.path for file in listed.files] == ["x", "y", "z"]
+    assert find_named({"spec": {"template": {"script_path": "x"}}}, {}) == NamedContents()
     assert find_named({"script_path": "", "manifest_file": 7, "path": "/x", "script": "ls"}, {}) == NamedContents()
     both = find_named({"script_path": "x", "command": "bash y"}, {})
     assert [file.path for file in both.files] == ["x", "y"]
@@ -155,7 +277,10 @@ def test_a_call_may_name_a_file_that_nobody_can_be_asked_about() -> None:
 def test_what_cannot_be_followed_in_a_command_is_said() -> None:
     assert find_named({"command": "`x`"}, {}).unclear == "`x`"
     assert find_named({"command": "bash", "args": ["/x", 7]}, {}).unclear == "its words are no command line"
+    assert find_named({"command": "bash /x", "shell": "python3"}, {}).unclear == "its words are no command line"
+    assert find_named({"command": "true", "cmd": "`x`"}, {}).unclear == "`x`"
     assert find_named({"command": "restart"}, {"command": {"enum": ["restart"]}}) == NamedContents()
+    assert find_named({"spec": {"containers": [{"command": ["bash", "/x"]}]}}, {}) == NamedContents()
 
 
 @requirement("approval:files")

@@ -456,6 +456,25 @@ async def test_a_tool_that_takes_a_command_is_judged_by_it(command: str, error: 
     assert await ask(gate, "run", json.dumps({"host": "a", "command": command})) == error
 
 
+@requirement("rules:secrets", "rules:egress")
+async def test_a_tool_that_reads_opens_no_secrets_and_carries_nothing_out() -> None:
+    deck = Deck(replace(WHOLE, level=ControlLevel.READ_ONLY, egress_allow=("*.ship",)))
+    gate = deck.open_gate()
+    assert await ask(gate, "get", '{"name":"x","path":"/root/.ssh/id_rsa"}') == "SENSITIVE_COMMAND"
+    assert await ask(gate, "get", '{"name":"x","url":"https://example.com/?q=stolen"}') == "EGRESS_BLOCKED"
+    assert deck.tools.calls == []
+    assert await ask(gate, "get", '{"name":"x","path":"/var/log/web","url":"https://wiki.ship/x"}') is None
+
+
+@requirement("gate:commands-judged")
+async def test_a_harmless_command_covers_for_no_other_in_the_same_call() -> None:
+    gate = Deck(replace(WHOLE, level=ControlLevel.READ_ONLY)).open_gate()
+    for more in ({"cmd": "rm -rf /"}, {"options": {"command": "rm -rf /"}}, {"env": {"LD_PRELOAD": "/tmp/x.so"}}):
+        arguments = json.dumps({"host": "a", "command": "uptime", **more})
+        assert await ask(gate, "run", arguments) == "READ_ONLY_VIOLATION"
+    assert await ask(gate, "run", '{"host":"a","command":"uptime","cmd":"ls"}') is None
+
+
 @requirement("gate:commands-judged", "order:writes-alone")
 async def test_a_command_that_changes_something_runs_alone() -> None:
     gate = Deck().open_gate()

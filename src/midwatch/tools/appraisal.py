@@ -19,8 +19,10 @@ from midwatch.safety.rules import Action, Allow, Ask, Policy, Refuse, Rule
 from midwatch.safety.shell.verdict import Risk, Verdict
 from midwatch.safety.targets import Target, TargetTemplate, find_target
 from midwatch.tools.arguments import Arguments
-from midwatch.tools.commands import find_command, find_query_change, takes_text
+from midwatch.tools.commands import COMMAND_PARTS, find_command, find_query_change, takes_text
 from midwatch.tools.contents import NamedContents, find_named
+from midwatch.tools.exposure import Exposure, find_exposure
+from midwatch.tools.places import put_at
 from midwatch.tools.schemas import properties_of
 
 LOOKS: Final = (ToolKind.READ, ToolKind.RESOLVE)
@@ -100,7 +102,8 @@ def appraise(
     acted_on = () if own is None else (own, *_list_entered(own, verdict, knows=knows))
     targets = tuple(dict.fromkeys(map(identify, acted_on)))
     risk = assess_risk(kind.kind, annotations=tool.annotations, command=verdict)
-    action = _describe_action(tool, targets, kind=kind, risk=risk, command=verdict)
+    exposure = _find_exposure(arguments, rules=rules, kind=kind, command=verdict)
+    action = _describe_action(tool, targets, kind=kind, risk=risk, command=verdict, exposure=exposure)
     policy = Policy(level=rules.level, stance=stance, rules=rules.rules, egress_allow=rules.egress_allow)
     return Appraisal(
         tool=tool,
@@ -142,9 +145,9 @@ def find_rewrite(tool: ToolDefinition, arguments: Arguments) -> Rewrite | Refusa
         return None
     rewrite = command.verdict.rewrite if command.is_whole else None
     refusal = _refuse_endless(command.verdict, rewrite=rewrite)
-    if rewrite is None:
+    if rewrite is None or command.place is None:
         return refusal
-    values = {**arguments.values, command.place: rewrite}
+    values = put_at(arguments.values, command.place, rewrite)
     return Rewrite(refusal=refusal, arguments=replace(arguments, values=values, read_as=REWRITTEN))
 
 
@@ -176,6 +179,17 @@ def _find_own(
     return find_target(tool.name, arguments.values, server=tool.server, templates=rules.templates, kind=kind)
 
 
+def _find_exposure(arguments: Arguments, *, rules: ServerRules, kind: KindVerdict, command: Verdict | None) -> Exposure:
+    """What is known to change something names files and addresses to change them, not to show them."""
+    may_look = rules.acts_on_server and (kind.kind in LOOKS or not kind.proven)
+    judged = () if command is None else COMMAND_PARTS
+    named = find_exposure(arguments.values, apart_from=judged) if may_look else Exposure()
+    if command is None:
+        return named
+    secrets = dict.fromkeys((*command.secrets, *named.secrets))
+    return Exposure(secrets=tuple(secrets), egress=tuple(dict.fromkeys((*command.egress, *named.egress))))
+
+
 def _list_entered(own: Target, command: Verdict | None, *, knows: Knows) -> Iterator[Target]:
     """What runs inside something acts on that, too. On a server as a whole, only what is known is told apart."""
     for text in () if command is None else command.targets:
@@ -202,6 +216,7 @@ def _describe_action(
     kind: KindVerdict,
     risk: Risk | None,
     command: Verdict | None,
+    exposure: Exposure,
 ) -> Action:
     return Action(
         tool=tool.full_name,
@@ -211,6 +226,6 @@ def _describe_action(
         rule=kind.rule,
         intent=None if command is None else command.intent,
         risk=risk,
-        secrets=() if command is None else command.secrets,
-        egress=() if command is None else command.egress,
+        secrets=exposure.secrets,
+        egress=exposure.egress,
     )

@@ -1,20 +1,43 @@
-"""What a call would have something else run: the command or the query in its arguments."""
+"""What a call would have something else run: the commands and queries in its arguments."""
 
+import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, cast
 
 from midwatch.safety.queries import find_change
-from midwatch.safety.shell.classify import classify
+from midwatch.safety.shell.classify import classify, conclude
 from midwatch.safety.shell.verdict import Verdict
+from midwatch.tools.places import Path, Place, find_places, list_texts, plain_name, read_schema
 
-_COMMANDS: Final = ("command", "cmd")
-ARGUMENTS: Final = ("args", "arguments", "argv")
-_QUERIES: Final = ("query", "sql", "statement")
+_PREFIXES: Final = ("", "shell", "bash")
+_ONE: Final = frozenset(
+    (*(prefix + name for prefix in _PREFIXES for name in ("command", "cmd")), "commandline", "cmdline")
+)
+_MANY: Final = frozenset((*(f"{name}s" for name in _ONE), "shellscript", "bashscript"))
+_WORDS: Final = frozenset(("args", "arguments", "argv"))
+_ENVIRONMENT: Final = frozenset(("env", "environment", "envvars", "environmentvariables"))
+_SHELL: Final = frozenset(("shell", "interpreter", "executable"))
+_COMMANDS: Final = _ONE | _MANY
+_COMPANIONS: Final = _WORDS | _ENVIRONMENT | _SHELL
+_NAMES: Final = _COMMANDS | _COMPANIONS
+COMMAND_PARTS: Final = _COMMANDS | _WORDS
+_QUERIES: Final = frozenset(
+    ("query", "queries", "sql", "statement", "statements", "sqlquery", "sqlstatement", "rawsql", "rawquery")
+)
+_TEXTS: Final = _COMMANDS | _QUERIES
+_SCALARS: Final = ("string", "number", "integer", "boolean")
+_EMPTY: Final[tuple[Any, ...]] = (None, "", [])
+_SHELLS: Final = {"bash": "bash", "sh": "sh", "dash": "sh", "ash": "sh"}
+_USUAL_SHELL: Final = "bash"
 _UNREADABLE: Final = "unreadable"
 """Of arguments that cannot be put together to a command line: no shell of that name is known, so it is a write."""
+_FOLDER: Final = re.compile(r"(?:/usr(?:/local)?)?/bin/")
+_BETWEEN_PAIRS: Final = re.compile(r"[\s,;]+")
+_NO_PAIR: Final = ""
+_ASSIGNMENT: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 
 
 _judge = lru_cache(maxsize=64)(classify)
@@ -23,42 +46,144 @@ _judge = lru_cache(maxsize=64)(classify)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    place: str
-    """The argument it stands in."""
     verdict: Verdict
+    """Of all that the call would run."""
+    lines: tuple[str, ...]
+    """What stands near enough to be what the call is about. None of it may be left out of what a person sees."""
+    place: Path | None
+    """Where it stands, if it is one, and nothing but its words stands beside it."""
     is_whole: bool
     """All of it stands there, so that another can be put in its place."""
     is_readable: bool = True
     """All its words are known."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Line:
+    place: Place
+    text: str
+    shell: str = _USUAL_SHELL
+    is_alone: bool = True
+    """Nothing beside it says how it is run."""
+    is_whole: bool = True
+
+
 def find_command(arguments: Mapping[str, Any], properties: Mapping[str, Any]) -> Command | None:
-    """A word out of a list that the tool itself gives is no command line: whoever judged the tool has judged it."""
-    place = next((name for name in _COMMANDS if name in arguments), None)
-    if place is None or _is_choice(properties.get(place)):
+    """All that is there counts: which of them a tool looks at is not known.
+
+    A word out of a list that the tool itself gives is no command line: whoever judged the tool has judged it.
+    """
+    found = find_places(arguments, properties, _NAMES)
+    places = [place for place in found if place.name in _COMMANDS and not place.is_choice]
+    if not places:
         return None
-    further = [arguments[name] for name in ARGUMENTS if name in arguments]
-    parts = [_read_part(part) for part in (arguments[place], *further)]
-    text = " ".join(part for part in parts if part is not None)
-    if None in parts:
-        return Command(place=place, verdict=_judge(text, shell=_UNREADABLE), is_whole=False, is_readable=False)
-    is_whole = not further and isinstance(arguments[place], str)
-    return Command(place=place, verdict=_judge(text), is_whole=is_whole)
+    is_apart = any(_is_apart(place, places) for place in found if place.name in _COMPANIONS)
+    lines = [line for place in places for line in _read_lines(place)]
+    verdicts = [_judge(line.text, shell=_UNREADABLE if is_apart else line.shell) for line in lines]
+    near = [line for line in lines if line.place.is_near]
+    is_readable = not is_apart and all(line.shell != _UNREADABLE for line in near)
+    only = lines[0] if len(lines) == len(near) == 1 and lines[0].is_alone and is_readable else None
+    return Command(
+        verdict=verdicts[0] if len(verdicts) == 1 else _combine(verdicts),
+        lines=tuple(line.text for line in near),
+        place=None if only is None else only.place.path,
+        is_whole=only is not None and only.is_whole,
+        is_readable=is_readable,
+    )
 
 
 def find_query_change(arguments: Mapping[str, Any]) -> str | None:
-    """What the query in the arguments says it would change."""
-    texts = (value for name in _QUERIES if isinstance(value := arguments.get(name), str))
+    """What a query in the arguments says it would change."""
+    texts = (text for place in find_places(arguments, {}, _QUERIES) for text in list_texts(place.value))
     return next((change for text in texts if (change := find_change(text)) is not None), None)
 
 
 def takes_text(properties: Mapping[str, Any]) -> bool:
     """Whether what a call does may depend on what stands in its arguments; who does not say, may."""
-    return not properties or any(name in properties for name in (*_COMMANDS, *_QUERIES))
+    return not properties or any(map(_may_hold_text, properties, properties.values()))
 
 
-def _is_choice(described: Any) -> bool:
-    return isinstance(described, Mapping) and ("enum" in described or "const" in described)
+def find_words(holder: Mapping[str, Any]) -> list[str]:
+    """The arguments in which further words of a command stand."""
+    return [name for name in holder if plain_name(name) in _WORDS]
+
+
+def _may_hold_text(name: str, described: Any) -> bool:
+    return plain_name(name) in _TEXTS or read_schema(described).get("type") not in _SCALARS
+
+
+def _is_apart(companion: Place, commands: Sequence[Place]) -> bool:
+    """It says more of a command than stands in the same object, and nobody knows of which."""
+    if any(
+        place.holder is companion.holder or place.path[:-1][: len(companion.path)] == companion.path
+        for place in commands
+    ):
+        return False
+    if companion.name in _WORDS:
+        return bool(companion.value)
+    if companion.name in _ENVIRONMENT:
+        return any(_list_pairs(companion.value))
+    return _name_shell([companion.value]) != _USUAL_SHELL
+
+
+def _combine(verdicts: Sequence[Verdict]) -> Verdict:
+    text = "\n".join(verdict.command for verdict in verdicts)
+    return conclude(text, [finding for verdict in verdicts for finding in verdict.findings])
+
+
+def _read_lines(place: Place) -> Iterator[_Line]:
+    """The line or lines, each with the words, the variables and the shell that stand beside it."""
+    words = [value for name in find_words(place.holder) if (value := place.holder[name]) not in _EMPTY]
+    variables = [place.holder[name] for name in place.holder if plain_name(name) in _ENVIRONMENT]
+    shells = [place.holder[name] for name in place.holder if plain_name(name) in _SHELL]
+    settings = _read_variables(variables)
+    shell = _name_shell(shells)
+    if settings is None or len(words) > 1 or (words and place.name in _MANY):
+        shell = _UNREADABLE
+    for value in _separate(place):
+        parts = [_read_part(part) for part in (value, *words)]
+        yield _Line(
+            place=place,
+            text=" ".join(part for part in parts if part is not None),
+            shell=_UNREADABLE if None in parts else shell,
+            is_alone=settings == [] and place.value is value,
+            is_whole=not words and isinstance(value, str),
+        )
+    for setting in settings or ():
+        yield _Line(place=place, text=f"{setting} true", is_alone=False)
+
+
+def _separate(place: Place) -> list[Any]:
+    """A list is the words of one command, or several commands, as its name says."""
+    value: Any = place.value
+    return cast("list[Any]", value) if place.name in _MANY and isinstance(value, list) else [value]
+
+
+def _read_variables(values: Sequence[Any]) -> list[str] | None:
+    """As a shell would write them; None when that is not possible."""
+    pairs = [pair for value in values for pair in _list_pairs(value)]
+    matches = [_ASSIGNMENT.fullmatch(pair) for pair in pairs]
+    return None if None in matches else [f"{match[1]}={shlex.quote(match[2])}" for match in matches if match]
+
+
+def _list_pairs(value: Any) -> Iterator[str]:
+    """A text without an equals sign names a place where something runs, as in `environment: production`."""
+    if isinstance(value, Mapping):
+        yield from (f"{name}={setting}" for name, setting in cast("Mapping[str, Any]", value).items())
+        return
+    for text in list_texts(value):
+        yield from (piece for piece in _BETWEEN_PAIRS.split(text) if "=" in piece)
+    if isinstance(value, list) and not all(isinstance(part, str) for part in cast("list[Any]", value)):
+        yield _NO_PAIR
+
+
+def _name_shell(values: Sequence[Any]) -> str:
+    """Some tools ask whether there is to be a shell, and some which one."""
+    named = [value for value in values if value not in (None, "", True, False)]
+    known = {_SHELLS.get(_FOLDER.sub("", value)) if isinstance(value, str) else None for value in named}
+    if not known:
+        return _USUAL_SHELL
+    return known.pop() or _UNREADABLE if len(known) == 1 else _UNREADABLE
 
 
 def _read_part(value: Any) -> str | None:

@@ -8,13 +8,17 @@ from typing import Any, Final
 
 from midwatch.domain.tools import ToolResult
 from midwatch.safety.shell.contents.finding import find_contents
-from midwatch.tools.commands import ARGUMENTS, find_command
+from midwatch.tools.commands import find_command, find_words
+from midwatch.tools.places import Path, find_places, list_texts, put_at, read_at
 
 MOST: Final = 8
 """Files that are read for one question. Nobody compares more."""
 _DIGEST: Final = re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{64}(?![0-9A-Za-z])")
-_FILE_NAMES: Final = re.compile(
-    r"(?:script|manifest|playbook|values|patch|sql|query|template|vars?)_?(?:file|path)(?:s|name)?", re.IGNORECASE
+_FILE_NAMES: Final = frozenset(
+    f"{what}{how}{many}"
+    for what in ("script", "manifest", "playbook", "values", "patch", "sql", "query", "template", "var", "vars")
+    for how in ("file", "path")
+    for many in ("", "s", "name", "names")
 )
 
 
@@ -39,23 +43,29 @@ def find_named(arguments: Mapping[str, Any], properties: Mapping[str, Any]) -> N
         return NamedContents(files=by_name)
     if not command.is_readable:
         return NamedContents(files=by_name, unclear="its words are no command line")
-    found = find_contents(command.verdict.command)
+    found = [find_contents(line) for line in command.lines]
     in_command = (
         NamedContent(path=file.path, asking=_give_command(arguments, command.place, file.digesting))
-        for file in found.files
+        for contents in found
+        for file in contents.files
     )
-    return NamedContents(files=(*by_name, *in_command), unclear=found.unclear)
+    unclear = next((contents.unclear for contents in found if contents.unclear is not None), None)
+    return NamedContents(files=(*by_name, *in_command), unclear=unclear)
 
 
-def _give_command(arguments: Mapping[str, Any], place: str, text: str | None) -> Mapping[str, Any] | None:
+def _give_command(arguments: Mapping[str, Any], place: Path | None, text: str | None) -> Mapping[str, Any] | None:
     """The same call with another command, written in the same way: as a line, as words, or as a program and words."""
-    further = [name for name in ARGUMENTS if name in arguments]
-    if text is None or len(further) > 1:
+    if text is None or place is None:
         return None
+    holder = read_at(arguments, place[:-1])
+    further = find_words(holder)
     program, *words = shlex.split(text)
-    if further:
-        return {**arguments, place: program, further[0]: words} if isinstance(arguments[further[0]], list) else None
-    return {**arguments, place: text if isinstance(arguments[place], str) else [program, *words]}
+    if not further:
+        is_line = isinstance(holder[str(place[-1])], str)
+        return put_at(arguments, place, text if is_line else [program, *words])
+    if len(further) > 1 or not isinstance(holder[further[0]], list):
+        return None
+    return put_at(put_at(arguments, place, program), (*place[:-1], further[0]), words)
 
 
 def read_digest(result: ToolResult | None) -> str | None:
@@ -67,6 +77,7 @@ def read_digest(result: ToolResult | None) -> str | None:
 
 
 def _list_by_name(arguments: Mapping[str, Any]) -> Iterator[NamedContent]:
-    for name, value in arguments.items():
-        if isinstance(value, str) and value and _FILE_NAMES.fullmatch(name):
-            yield NamedContent(path=value, asking=None)
+    for place in find_places(arguments, {}, _FILE_NAMES):
+        for path in list_texts(place.value) if place.is_near else ():
+            if path:
+                yield NamedContent(path=path, asking=None)
