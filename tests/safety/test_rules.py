@@ -250,9 +250,11 @@ def test_what_reaches_out_asks_or_is_refused(level: ControlLevel, expected: tupl
 
 @requirement("rules:egress")
 def test_the_refusal_says_where_it_would_have_gone() -> None:
-    refused = policy(READ_ONLY).decide(action(ToolKind.READ, egress=("evil.test",)))
+    reaching = action(ToolKind.READ, egress=("evil.test", "good.test"))
+    refused = policy(READ_ONLY, egress=["good.test"]).decide(reaching)
     assert isinstance(refused, Refuse)
-    assert refused.refusal.details == {"rule": "egress:read_only", "destinations": ["evil.test"]}
+    assert refused.refusal.reason == "it would reach evil.test, which is not among the allowed destinations"
+    assert refused.refusal.details == {"rule": "egress:read_only", "destinations": ["evil.test", "good.test"]}
 
 
 @requirement("rules:egress")

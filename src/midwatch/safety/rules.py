@@ -166,12 +166,13 @@ class Policy:
             yield _Opinion(decision=Decision.REFUSE, rule="rules:no-match", code=Code.POLICY_BLOCKED, reason=_NO_MATCH)
         if action.secrets and matched is None:
             yield self._secrets_opinion(action)
-        if any(not is_allowed(destination, self.egress_allow) for destination in action.egress):
+        closed = [destination for destination in action.egress if not is_allowed(destination, self.egress_allow)]
+        if closed:
             yield _Opinion(
                 decision=_DELICATE[self.level],
                 rule=f"egress:{self.level}",
                 code=Code.EGRESS_BLOCKED,
-                reason="it would reach an address that is not among the allowed ones",
+                reason=f"it would reach {', '.join(closed)}, which is not among the allowed destinations",
             )
 
     def _level_opinion(self, decision: Decision) -> _Opinion:
