@@ -79,6 +79,10 @@ def test_every_command_counts_however_it_is_named_and_wherever_it_stands(argumen
         {"args": {"command": "uptime"}},
         {"command": "uptime", "args": None, "env": {}, "shell": True},
         {"command": "uptime", "env": {"LANG": "C"}, "shell": "/usr/bin/bash"},
+        {"command": "uptime", "env": None, "environment_variables": "", "shell": None, "executable": ""},
+        {"command": "uptime", "shell": "ash", "interpreter": "/bin/dash", "executable": "/usr/local/bin/sh"},
+        {"command": "uptime", "args": ["-p"], "then": {"command": "ls"}},
+        {"command": "uptime", "then": {"cmd": "ls", "args": ["-l"], "shell": "sh", "env": ["LANG=C"]}},
         {"command": "uptime", "environment": "production", "shell": "sh"},
         {"command": "uptime", "env": ["LANG=C", "TZ"], "executable": "/bin/sh", "shell": "dash"},
         {"command": "uptime", "target": {"environment": "production", "args": [], "shell": False}},
@@ -101,9 +105,15 @@ def test_what_stands_beside_a_command_may_be_harmless(arguments: dict[str, Any])
         {"command": "uptime", "environment": ["LANG=C", "PATH=/tmp"]},
         {"command": "uptime", "env_vars": "LANG=C LD_PRELOAD=/tmp/x.so"},
         {"command": "uptime", "env": [{"name": "PATH", "value": "/tmp"}]},
+        {"command": "uptime", "env": ["LANG=C", {"name": "PATH", "value": "/tmp"}]},
+        {"command": "uptime", "env": 7},
+        {"command": "uptime", "environmentVariables": {"PATH": "/tmp"}},
+        {"command": "uptime", "envVars": {"PATH": "/tmp"}},
         {"command": "uptime", "options": {"env": {"PATH": "/tmp"}}},
         {"command": "uptime", "shell": "python3"},
         {"command": "uptime", "shell": "/tmp/bash"},
+        {"command": "uptime", "shell": "ba/bin/sh"},
+        {"command": "uptime", "shell": "bash -x"},
         {"command": "uptime", "shell": "bash", "executable": "sh"},
         {"command": "uptime", "interpreter": ["bash"]},
         {"command": "uptime", "options": {"shell": "zsh"}},
@@ -129,6 +139,13 @@ def test_a_command_within_an_object_can_be_replaced_there() -> None:
     deep = find_command({"spec": {"containers": [{"command": ["bash", "/x"]}]}}, {})
     assert deep is not None
     assert (deep.place, deep.lines, deep.verdict.reads) == (None, (), False)
+
+
+@requirement("gate:commands-judged")
+def test_variables_are_read_as_a_shell_would_be_told() -> None:
+    command = find_command({"command": "uptime", "env": {"LANG": "a b=c", "TZ": "UTC"}}, {})
+    assert command is not None
+    assert command.lines == ("uptime", "LANG='a b=c' true", "TZ=UTC true")
 
 
 @requirement("gate:commands-judged")
@@ -234,7 +251,7 @@ def test_who_does_not_say_what_it_takes_may_take_a_command() -> None:
     assert takes_text({"name": {"type": "string"}, "commandLine": {"type": "string"}})
     assert takes_text({"request": {"type": "object"}})
     assert takes_text({"name": {}})
-    assert not takes_text({"name": {"type": "string"}, "limit": {"type": "integer"}})
+    assert not takes_text({name: {"type": name} for name in ("string", "number", "integer", "boolean")})
 
 
 @requirement("approval:files")
@@ -263,7 +280,8 @@ def test_the_same_tool_is_asked_what_is_in_a_file(arguments: dict[str, Any], ask
 
 @requirement("approval:files")
 def test_a_call_may_name_a_file_that_nobody_can_be_asked_about() -> None:
-    for name in ("script_path", "manifestFile", "values_files", "playbook_path", "sql_filename"):
+    names = ("script_path", "manifestFile", "values_files", "playbook_path", "sql_filename", "patchFileNames")
+    for name in (*names, "query_file", "template_path", "var_file", "vars_paths"):
         assert find_named({name: "x", "to": "web"}, {}) == NamedContents(files=(NamedContent(path="x", asking=None),))
     listed = find_named({"values_files": ["x", "", 7, "y"], "with": {"varsFile": "z"}}, {})
     assert [file.path for file in listed.files] == ["x", "y", "z"]

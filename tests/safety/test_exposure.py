@@ -20,6 +20,10 @@ from tests.safety.requirements import requirement
         ({"file_path": " /etc/shadow "}, "password hashes"),
         ({"logFilePath": ".env"}, "environment files"),
         ({"FILE_NAME": "id_rsa"}, "ssh keys"),
+        ({"log_file_name": "id_rsa"}, "ssh keys"),
+        ({"request": {"filename": "id_rsa"}}, "ssh keys"),
+        ({"target": "~/.ssh/id_rsa"}, "ssh keys"),
+        ({"resource": "file:.env"}, "environment files"),
         ({"paths": ["/etc/hosts", "/root/.ssh/id_rsa"]}, "ssh keys"),
         ({"request": [{"filename": "~/.aws/credentials"}]}, "cloud credentials"),
         ({"uri": "file:///etc/shadow"}, "password hashes"),
@@ -32,6 +36,34 @@ from tests.safety.requirements import requirement
 )
 def test_a_file_that_holds_secrets_is_seen_under_any_name(arguments: dict[str, Any], secret: str) -> None:
     assert find_exposure(arguments) == Exposure(secrets=(secret,))
+
+
+@requirement("rules:secrets")
+@pytest.mark.parametrize(
+    "name", ["path", "paths", "file", "files", "filename", "filenames", "filepath", "filepaths", "a_file_names"]
+)
+def test_some_names_speak_of_files(name: str) -> None:
+    assert find_exposure({name: "id_rsa"}) == Exposure(secrets=("ssh keys",))
+
+
+@requirement("rules:egress")
+@pytest.mark.parametrize(
+    "name", ["url", "urls", "uri", "uris", "endpoint", "endpoints", "webhook", "href", "link", "siteUrl"]
+)
+def test_some_names_speak_of_addresses(name: str) -> None:
+    assert find_exposure({name: "example.com"}) == Exposure(egress=("example.com",))
+
+
+@requirement("rules:secrets", "rules:egress")
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("query", "q", "search", "text", "filter", "pattern", "expression", "expr", "message", "content", "regex"),
+        "logQuery",
+    ],
+)
+def test_some_names_speak_of_what_is_looked_for(name: str) -> None:
+    assert find_exposure({name: ["/etc/shadow", "https://example.com/"]}) == Exposure()
 
 
 @requirement("rules:egress")

@@ -53,5 +53,6 @@ class Safety(Strict):
         default=(), description="The first that matches a call decides; none allows more than the level"
     )
     egress_allow: tuple[Annotated[Name, AfterValidator(_check_destination)], ...] = Field(
-        default=(), description="Hosts and networks that commands and looks may reach; others ask a person or are refused"
+        default=(),
+        description="Hosts and networks that commands and looks may reach; others ask a person or are refused",
     )

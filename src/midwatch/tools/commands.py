@@ -30,13 +30,16 @@ _QUERIES: Final = frozenset(
 _TEXTS: Final = _COMMANDS | _QUERIES
 _SCALARS: Final = ("string", "number", "integer", "boolean")
 _EMPTY: Final[tuple[Any, ...]] = (None, "", [])
-_SHELLS: Final = {"bash": "bash", "sh": "sh", "dash": "sh", "ash": "sh"}
+_SHELLS: Final = {
+    folder + name: shell
+    for folder in ("", "/bin/", "/usr/bin/", "/usr/local/bin/")
+    for name, shell in (("bash", "bash"), ("sh", "sh"), ("dash", "sh"), ("ash", "sh"))
+}
 _USUAL_SHELL: Final = "bash"
 _UNREADABLE: Final = "unreadable"
 """Of arguments that cannot be put together to a command line: no shell of that name is known, so it is a write."""
-_FOLDER: Final = re.compile(r"(?:/usr(?:/local)?)?/bin/")
 _BETWEEN_PAIRS: Final = re.compile(r"[\s,;]+")
-_NO_PAIR: Final = ""
+_NO_PAIR: Final = "="
 _ASSIGNMENT: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 
 
@@ -63,9 +66,10 @@ class _Line:
     place: Place
     text: str
     shell: str = _USUAL_SHELL
-    is_alone: bool = True
-    """Nothing beside it says how it is run."""
-    is_whole: bool = True
+    is_whole: bool = False
+    """All of it stands there, so that another can be put in its place."""
+    is_one: bool = False
+    """It is the value there, and not one of several."""
 
 
 def find_command(arguments: Mapping[str, Any], properties: Mapping[str, Any]) -> Command | None:
@@ -77,12 +81,12 @@ def find_command(arguments: Mapping[str, Any], properties: Mapping[str, Any]) ->
     places = [place for place in found if place.name in _COMMANDS and not place.is_choice]
     if not places:
         return None
-    is_apart = any(_is_apart(place, places) for place in found if place.name in _COMPANIONS)
+    is_apart = any(_is_apart(place, places) for place in found)
     lines = [line for place in places for line in _read_lines(place)]
     verdicts = [_judge(line.text, shell=_UNREADABLE if is_apart else line.shell) for line in lines]
     near = [line for line in lines if line.place.is_near]
     is_readable = not is_apart and all(line.shell != _UNREADABLE for line in near)
-    only = lines[0] if len(lines) == len(near) == 1 and lines[0].is_alone and is_readable else None
+    only = lines[0] if len(lines) == len(near) == 1 and lines[0].is_one and is_readable else None
     return Command(
         verdict=verdicts[0] if len(verdicts) == 1 else _combine(verdicts),
         lines=tuple(line.text for line in near),
@@ -146,11 +150,11 @@ def _read_lines(place: Place) -> Iterator[_Line]:
             place=place,
             text=" ".join(part for part in parts if part is not None),
             shell=_UNREADABLE if None in parts else shell,
-            is_alone=settings == [] and place.value is value,
             is_whole=not words and isinstance(value, str),
+            is_one=place.value is value,
         )
     for setting in settings or ():
-        yield _Line(place=place, text=f"{setting} true", is_alone=False)
+        yield _Line(place=place, text=f"{setting} true")
 
 
 def _separate(place: Place) -> list[Any]:
@@ -161,9 +165,13 @@ def _separate(place: Place) -> list[Any]:
 
 def _read_variables(values: Sequence[Any]) -> list[str] | None:
     """As a shell would write them; None when that is not possible."""
-    pairs = [pair for value in values for pair in _list_pairs(value)]
-    matches = [_ASSIGNMENT.fullmatch(pair) for pair in pairs]
-    return None if None in matches else [f"{match[1]}={shlex.quote(match[2])}" for match in matches if match]
+    settings: list[str] = []
+    for pair in (pair for value in values for pair in _list_pairs(value)):
+        match = _ASSIGNMENT.fullmatch(pair)
+        if match is None:
+            return None
+        settings.append(f"{match[1]}={shlex.quote(match[2])}")
+    return settings
 
 
 def _list_pairs(value: Any) -> Iterator[str]:
@@ -171,19 +179,18 @@ def _list_pairs(value: Any) -> Iterator[str]:
     if isinstance(value, Mapping):
         yield from (f"{name}={setting}" for name, setting in cast("Mapping[str, Any]", value).items())
         return
-    for text in list_texts(value):
-        yield from (piece for piece in _BETWEEN_PAIRS.split(text) if "=" in piece)
-    if isinstance(value, list) and not all(isinstance(part, str) for part in cast("list[Any]", value)):
-        yield _NO_PAIR
+    for part in cast("list[Any]", value) if isinstance(value, list) else [value or ""]:
+        pieces = _BETWEEN_PAIRS.split(part) if isinstance(part, str) else [_NO_PAIR]
+        yield from (piece for piece in pieces if "=" in piece)
 
 
 def _name_shell(values: Sequence[Any]) -> str:
     """Some tools ask whether there is to be a shell, and some which one."""
     named = [value for value in values if value not in (None, "", True, False)]
-    known = {_SHELLS.get(_FOLDER.sub("", value)) if isinstance(value, str) else None for value in named}
+    known = {_SHELLS.get(value, _UNREADABLE) if isinstance(value, str) else _UNREADABLE for value in named}
     if not known:
         return _USUAL_SHELL
-    return known.pop() or _UNREADABLE if len(known) == 1 else _UNREADABLE
+    return known.pop() if len(known) == 1 else _UNREADABLE
 
 
 def _read_part(value: Any) -> str | None:

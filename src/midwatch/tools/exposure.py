@@ -58,7 +58,7 @@ def find_host(text: str, *, is_address: bool) -> str | None:
     if scheme is None and not (is_address and _BARE_HOST.match(text)):
         return None
     rest = text[scheme.end() :] if scheme else text.lstrip("/")
-    authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
+    authority = re.split(r"[/?#]", rest)[0]
     return host_of(f"any://{authority}") if _AUTHORITY.fullmatch(authority) else UNREADABLE
 
 
@@ -70,10 +70,10 @@ def _read_subjects(name: str) -> frozenset[str]:
 
 
 def _find_secret(text: str, *, is_file: bool) -> str | None:
-    path, schemes = _FILE_SCHEME.subn("", text, count=1)
-    if not (is_file or schemes or path.startswith(("/", "~"))):
-        return None
-    return find_secret(unquote(path) if schemes else path)
+    scheme = _FILE_SCHEME.match(text)
+    if scheme is not None:
+        return find_secret(unquote(text[scheme.end() :]))
+    return find_secret(text) if is_file or text.startswith(("/", "~")) else None
 
 
 def _find_credentials(host: str) -> str | None:
