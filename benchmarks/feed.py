@@ -24,9 +24,9 @@ from midwatch.api.app import create_app
 from midwatch.api.server import server_settings
 from midwatch.domain.timeline import EventType, TimelineType
 from midwatch.kit.ids import new_id
+from midwatch.running import Service
 from midwatch.store.sessions import NewSession, insert_session, request_cancel
 from midwatch.timeline.flush import LiveStream
-from midwatch.wiring import Service
 
 _CLIENTS = 500
 _MESSAGES = 40

@@ -21,8 +21,9 @@ from benchmarks.replica import bench_env
 from benchmarks.report import Check
 from midwatch.config.load import load_config
 from midwatch.intake.submit_alert import Alert
+from midwatch.running import Service
 from midwatch.store.engine import Store, open_store
-from midwatch.wiring import Plan, Service, open_service
+from midwatch.wiring import Plan, open_service
 from tests.replicas import Fleet, Replica, open_fleet
 from tests.waiting import eventually
 

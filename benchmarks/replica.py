@@ -17,10 +17,11 @@ from midwatch.config.telemetry import Telemetry
 from midwatch.domain.timeline import EventType
 from midwatch.intake.submit_alert import Alert
 from midwatch.kit.memory import settle_memory
+from midwatch.running import Service
 from midwatch.store.embedded import open_embedded_postgres
 from midwatch.store.migrate import upgrade_schema
 from midwatch.timeline.hub import Overflow
-from midwatch.wiring import Plan, Service, open_service
+from midwatch.wiring import Plan, open_service
 
 _STATUS = f'"type":"{EventType.SESSION_STATUS}"'.encode()
 _WELL = b'"status":"completed"'

@@ -19,8 +19,9 @@ from midwatch.api.state import State
 from midwatch.config.env import read_env
 from midwatch.config.load import load_config
 from midwatch.kit import json
+from midwatch.running import Service
 from midwatch.store.engine import Store
-from midwatch.wiring import Plan, Service, open_service
+from midwatch.wiring import Plan, open_service
 from tests.fakes.mcp_process import FAKE_SERVER
 
 Turn = dict[str, Any]

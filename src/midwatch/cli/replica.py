@@ -24,8 +24,9 @@ from midwatch.config.load import Config, load_config
 from midwatch.domain.errors import Misconfigured
 from midwatch.kit.memory import settle_memory
 from midwatch.kit.process import forbid_dumping
+from midwatch.running import Service
 from midwatch.telemetry.logs import configure_logs
-from midwatch.wiring import Plan, Service, open_service
+from midwatch.wiring import Plan, open_service
 
 log = structlog.get_logger()
 
