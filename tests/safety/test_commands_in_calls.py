@@ -228,6 +228,16 @@ def test_other_queries_are_left_to_whoever_vouched_for_the_tool(query: str) -> N
     assert find_query_change({"query": query, "sql": 7}) is None
 
 
+@requirement("gate:queries-judged")
+@pytest.mark.parametrize(
+    "name",
+    ["query", "queries", "sql", "statement", "statements", "sqlQuery", "sql_statement", "rawSql", "raw-query", "SQL"],
+)
+def test_some_names_speak_of_queries(name: str) -> None:
+    assert find_query_change({name: "delete from crew"}) == "delete"
+    assert takes_text({name: {"type": "string"}})
+
+
 WORDS = (
     *("insert", "replace", "update", "delete", "merge", "truncate", "create", "drop", "alter", "grant", "mutation"),
     "file",
