@@ -146,6 +146,9 @@ def test_variables_are_read_as_a_shell_would_be_told() -> None:
     command = find_command({"command": "uptime", "env": {"LANG": "a b=c", "TZ": "UTC"}}, {})
     assert command is not None
     assert command.lines == ("uptime", "LANG='a b=c' true", "TZ=UTC true")
+    nothing = find_command({"commands": [], "env": {"LANG": "C"}}, {})
+    assert nothing is not None
+    assert (nothing.lines, nothing.place, nothing.is_whole) == (("LANG=C true",), None, False)
 
 
 @requirement("gate:commands-judged")

@@ -57,7 +57,7 @@ class Command:
     """Where it stands, if it is one, and nothing but its words stands beside it."""
     is_whole: bool
     """All of it stands there, so that another can be put in its place."""
-    is_readable: bool = True
+    is_readable: bool
     """All its words are known."""
 
 
