@@ -195,8 +195,33 @@ def test_a_word_out_of_a_list_of_the_tools_own_is_no_command() -> None:
         ("mutation { removePump(id: 1) { id } }", "mutation"),
         ("mutation Remove($id: ID!) { removePump(id: $id) { id } }", "mutation"),
         ("select * from crew into outfile '/tmp/x'", "file"),
-        ("copy crew to program 'sh'", "file"),
+        ("copy crew to program 'sh'", "copy"),
+        ("copy (select 1) to program 'sh'", "file"),
         ("DROP MEASUREMENT cpu", "drop"),
+        ("select pg_terminate_backend(pid) from pg_stat_activity", "function"),
+        ("select pg_cancel_backend/* gently */ (7)", "function"),
+        ("select \"setval\"('crew_id', 1)", "function"),
+        ("SELECT pg_read_file('/etc/passwd')", "function"),
+        ("select * from dblink_exec('x', 'drop table y')", "function"),
+        ("select lo_import('/etc/passwd')", "function"),
+        ("select sleep (100)", "function"),
+        ("call remove_crew(7)", "run"),
+        ("exec master.dbo.xp_cmdshell 'dir'", "run"),
+        ("do $$ begin perform 1; end $$", "run"),
+        ("execute immediate 'drop table crew'", "run"),
+        ("copy crew from '/etc/passwd'", "copy"),
+        ("load data local infile 'x' into table crew", "copy"),
+        ("kill query 7", "kill"),
+        ("shutdown", "kill"),
+        ("set global read_only = 0", "set"),
+        ("select 1; lock tables crew write", "lock"),
+        ("select * from crew for update", "lock"),
+        ("(select * from crew for no key update nowait)", "lock"),
+        ("vacuum full crew", "upkeep"),
+        ("reindex table crew", "upkeep"),
+        ("refresh materialized view crew", "upkeep"),
+        ("OPTIMIZE TABLE crew FINAL", "upkeep"),
+        ("system reload config", "upkeep"),
     ],
 )
 def test_a_query_that_says_what_it_changes_is_heard(query: str, change: str) -> None:
@@ -222,6 +247,16 @@ def test_a_query_that_says_what_it_changes_is_heard(query: str, change: str) -> 
         "SELECT count(*) FROM Transaction SINCE 1 hour ago",
         "query { pumps { id } }",
         "show tables",
+        "select * from crew where note = 'waiting for update'",
+        "waiting for update",
+        "call failed",
+        "execute failed",
+        "copy from host to guest",
+        "kill signal received",
+        "vacuum pump",
+        "set speed",
+        "rate(node_sleep_seconds[5m])",
+        "select jsonb_array_elements(doc) from t",
         "create alarm",
         "",
     ],
@@ -243,7 +278,7 @@ def test_some_names_speak_of_queries(name: str) -> None:
 
 WORDS = (
     *("insert", "replace", "update", "delete", "merge", "truncate", "create", "drop", "alter", "grant", "mutation"),
-    "file",
+    *("file", "function", "run", "copy", "kill", "set", "lock", "upkeep"),
 )
 
 
@@ -254,7 +289,18 @@ def test_no_query_is_too_odd_to_be_read(query: str) -> None:
 
 
 def test_long_queries_are_read_in_good_time() -> None:
-    for part in ("update a ", "grant ", "create a ", "/*", "; insert a ", "( "):
+    for part in (
+        "update a ",
+        "grant ",
+        "create a ",
+        "/*",
+        "; insert a ",
+        "( ",
+        "(copy a(",
+        "for ",
+        "; exec a.",
+        "pg_create_",
+    ):
         assert find_change(part * 20_000) in (None, *WORDS)
 
 
