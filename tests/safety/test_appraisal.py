@@ -68,13 +68,17 @@ def test_what_a_command_enters_is_where_the_command_runs(at: str, command: str, 
     ("properties", "values", "enters"),
     [
         (("at", "path"), {"at": "host:aft", "path": "/etc/hosts"}, True),
+        (("at", "filePath"), {"at": "host:aft"}, True),
+        (("at",), {"at": "host:aft", "log_file": "/var/log/web"}, True),
+        (("at",), {"at": "host:aft", "of": {"paths": ["/var/log/web"]}}, True),
+        (("at", "profile"), {"at": "host:aft", "profile": "web"}, False),
         (("at", "command"), {"at": "host:aft", "command": "ls"}, True),
         (("at", "name"), {"at": "host:aft", "name": "web"}, False),
     ],
 )
 def test_what_runs_commands_or_takes_paths_goes_inside(
     properties: tuple[str, ...],
-    values: dict[str, str],
+    values: dict[str, Any],
     enters: bool,  # noqa: FBT001 - a parameter
 ) -> None:
     assert judge(values, *properties).enters is enters

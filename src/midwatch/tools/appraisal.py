@@ -21,7 +21,7 @@ from midwatch.safety.targets import Target, TargetTemplate, find_target
 from midwatch.tools.arguments import Arguments
 from midwatch.tools.commands import COMMAND_PARTS, find_command, find_query_change, takes_text
 from midwatch.tools.contents import NamedContents, find_named
-from midwatch.tools.exposure import Exposure, find_exposure
+from midwatch.tools.exposure import Exposure, find_exposure, opens_files
 from midwatch.tools.places import put_at
 from midwatch.tools.schemas import properties_of
 
@@ -112,7 +112,7 @@ def appraise(
         risk=risk,
         command=verdict,
         targets=targets,
-        enters=command is not None or "path" in properties,
+        enters=command is not None or opens_files(arguments.values, properties),
         decision=policy.decide(action),
     )
 

@@ -1,7 +1,7 @@
 """What a call would show or reach by its arguments alone: files that hold secrets, and addresses."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
@@ -50,6 +50,12 @@ def find_exposure(arguments: Mapping[str, Any], *, apart_from: Collection[str] =
         secrets |= {} if secret is None else {secret: None}
         egress |= {} if host is None else {host: None}
     return Exposure(secrets=tuple(secrets), egress=tuple(egress))
+
+
+def opens_files(arguments: Mapping[str, Any], properties: Iterable[str]) -> bool:
+    """Whether a name in the arguments, or among the tool's own, speaks of a file."""
+    names = (*properties, *(name for name, _ in list_named_texts(arguments)))
+    return any(_read_subjects(name) & _FILES for name in names)
 
 
 def find_host(text: str, *, is_address: bool) -> str | None:
