@@ -34,6 +34,7 @@ CORE = (
     "midwatch.tools.journaled",
     "midwatch.tools.learning",
     "midwatch.tools.places",
+    "midwatch.tools.subjects",
 )
 """What decides on every call, and what keeps account of it."""
 OTHERS = (

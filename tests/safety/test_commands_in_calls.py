@@ -55,6 +55,12 @@ def test_a_command_is_read_with_all_its_words(
         {"commandLine": "rm x"},
         {"CMD": "rm x"},
         {"shell-command": "rm x"},
+        {"cli_command": "rm x"},
+        {"kubectlCommand": "rm x"},
+        {"remoteCmds": ["uptime", "rm x"]},
+        {"ssh_command_lines": ["uptime", "rm x"]},
+        {"command": "", "extra_args": "; rm x"},
+        {"command": "find", "cmd": "rm x", "cli-arguments": {}},
         {"bash_script": "uptime\nrm x"},
         {"request": {"command": "rm x"}},
         {"steps": [{"run": {"command": "uptime"}}, {"run": {"command": "rm x"}}]},
@@ -174,7 +180,8 @@ def test_arguments_of_any_depth_are_searched() -> None:
 def test_a_word_out_of_a_list_of_the_tools_own_is_no_command() -> None:
     assert find_command({"command": "restart"}, {"command": {"enum": ["status", "restart"]}}) is None
     assert find_command({"command": "restart"}, {"command": {"const": "restart"}}) is None
-    assert find_command({"name": "web"}, {}) is None
+    for name in ("name", "subcommand", "sub_commands", "SUB-CMD", "commander", "shell", "args", "script"):
+        assert find_command({name: "web"}, {}) is None
 
 
 @requirement("gate:queries-judged")

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from midwatch.tools.exposure import UNREADABLE, Exposure, find_exposure, find_host
+from midwatch.tools.subjects import Subject
 from tests.safety.requirements import requirement
 
 
@@ -119,7 +120,7 @@ def test_other_arguments_show_and_reach_nothing(arguments: dict[str, Any]) -> No
 @requirement("rules:egress")
 def test_what_was_judged_otherwise_is_left_out() -> None:
     arguments = {"Command": "x", "args": ["http://example.com"], "url": "http://example.org"}
-    assert find_exposure(arguments, apart_from=("command", "args")) == Exposure(egress=("example.org",))
+    assert find_exposure(arguments, apart_from=(Subject.COMMAND, Subject.WORDS)) == Exposure(egress=("example.org",))
 
 
 @requirement("rules:egress")

@@ -10,26 +10,15 @@ from typing import Any, Final, cast
 from midwatch.safety.queries import find_change
 from midwatch.safety.shell.classify import classify, conclude
 from midwatch.safety.shell.verdict import Verdict
-from midwatch.tools.places import Path, Place, find_places, list_texts, plain_name, read_schema
+from midwatch.tools.places import Path, Place, list_texts, read_schema, walk
+from midwatch.tools.subjects import Subject, subjects_of
 
-_PREFIXES: Final = ("", "shell", "bash")
-_ONE: Final = frozenset(
-    (*(prefix + name for prefix in _PREFIXES for name in ("command", "cmd")), "commandline", "cmdline")
-)
-_MANY: Final = frozenset((*(f"{name}s" for name in _ONE), "shellscript", "bashscript"))
-_WORDS: Final = frozenset(("args", "arguments", "argv"))
-_ENVIRONMENT: Final = frozenset(("env", "environment", "envvars", "environmentvariables"))
-_SHELL: Final = frozenset(("shell", "interpreter", "executable"))
-_COMMANDS: Final = _ONE | _MANY
-_COMPANIONS: Final = _WORDS | _ENVIRONMENT | _SHELL
-_NAMES: Final = _COMMANDS | _COMPANIONS
-COMMAND_PARTS: Final = _COMMANDS | _WORDS
-_QUERIES: Final = frozenset(
-    ("query", "queries", "sql", "statement", "statements", "sqlquery", "sqlstatement", "rawsql", "rawquery")
-)
-_TEXTS: Final = _COMMANDS | _QUERIES
+_COMMANDS: Final = frozenset((Subject.COMMAND, Subject.COMMANDS))
+_COMPANIONS: Final = frozenset((Subject.WORDS, Subject.VARIABLES, Subject.SHELL))
+COMMAND_PARTS: Final = frozenset((*_COMMANDS, Subject.WORDS))
+_RUN: Final = frozenset((*_COMMANDS, Subject.QUERY))
 _SCALARS: Final = ("string", "number", "integer", "boolean")
-_EMPTY: Final[tuple[Any, ...]] = (None, "", [])
+_EMPTY: Final[tuple[Any, ...]] = (None, "", [], {})
 _SHELLS: Final = {
     folder + name: shell
     for folder in ("", "/bin/", "/usr/bin/", "/usr/local/bin/")
@@ -77,11 +66,11 @@ def find_command(arguments: Mapping[str, Any], properties: Mapping[str, Any]) ->
 
     A word out of a list that the tool itself gives is no command line: whoever judged the tool has judged it.
     """
-    found = find_places(arguments, properties, _NAMES)
-    places = [place for place in found if place.name in _COMMANDS and not place.is_choice]
+    found = list(walk(arguments, properties))
+    places = [place for place in found if place.subjects & _COMMANDS and not place.is_choice]
     if not places:
         return None
-    is_apart = any(_is_apart(place, places) for place in found)
+    is_apart = any(_is_apart(place, places) for place in found if place.subjects & _COMPANIONS)
     lines = [line for place in places for line in _read_lines(place)]
     verdicts = [_judge(line.text, shell=_UNREADABLE if is_apart else line.shell) for line in lines]
     near = [line for line in lines if line.place.is_near]
@@ -98,7 +87,8 @@ def find_command(arguments: Mapping[str, Any], properties: Mapping[str, Any]) ->
 
 def find_query_change(arguments: Mapping[str, Any]) -> str | None:
     """What a query in the arguments says it would change."""
-    texts = (text for place in find_places(arguments, {}, _QUERIES) for text in list_texts(place.value))
+    queries = (place for place in walk(arguments) if Subject.QUERY in place.subjects)
+    texts = (text for place in queries for text in list_texts(place.value))
     return next((change for text in texts if (change := find_change(text)) is not None), None)
 
 
@@ -109,11 +99,11 @@ def takes_text(properties: Mapping[str, Any]) -> bool:
 
 def find_words(holder: Mapping[str, Any]) -> list[str]:
     """The arguments in which further words of a command stand."""
-    return [name for name in holder if plain_name(name) in _WORDS]
+    return [name for name in holder if Subject.WORDS in subjects_of(name)]
 
 
 def _may_hold_text(name: str, described: Any) -> bool:
-    return plain_name(name) in _TEXTS or read_schema(described).get("type") not in _SCALARS
+    return bool(subjects_of(name) & _RUN) or read_schema(described).get("type") not in _SCALARS
 
 
 def _is_apart(companion: Place, commands: Sequence[Place]) -> bool:
@@ -123,9 +113,9 @@ def _is_apart(companion: Place, commands: Sequence[Place]) -> bool:
         for place in commands
     ):
         return False
-    if companion.name in _WORDS:
+    if Subject.WORDS in companion.subjects:
         return bool(companion.value)
-    if companion.name in _ENVIRONMENT:
+    if Subject.VARIABLES in companion.subjects:
         return any(_list_pairs(companion.value))
     return _name_shell([companion.value]) != _USUAL_SHELL
 
@@ -138,11 +128,11 @@ def _combine(verdicts: Sequence[Verdict]) -> Verdict:
 def _read_lines(place: Place) -> Iterator[_Line]:
     """The line or lines, each with the words, the variables and the shell that stand beside it."""
     words = [value for name in find_words(place.holder) if (value := place.holder[name]) not in _EMPTY]
-    variables = [place.holder[name] for name in place.holder if plain_name(name) in _ENVIRONMENT]
-    shells = [place.holder[name] for name in place.holder if plain_name(name) in _SHELL]
+    variables = [place.holder[name] for name in place.holder if Subject.VARIABLES in subjects_of(name)]
+    shells = [place.holder[name] for name in place.holder if Subject.SHELL in subjects_of(name)]
     settings = _read_variables(variables)
     shell = _name_shell(shells)
-    if settings is None or len(words) > 1 or (words and place.name in _MANY):
+    if settings is None or len(words) > 1 or (words and Subject.COMMANDS in place.subjects):
         shell = _UNREADABLE
     for value in _separate(place):
         parts = [_read_part(part) for part in (value, *words)]
@@ -160,7 +150,7 @@ def _read_lines(place: Place) -> Iterator[_Line]:
 def _separate(place: Place) -> list[Any]:
     """A list is the words of one command, or several commands, as its name says."""
     value: Any = place.value
-    return cast("list[Any]", value) if place.name in _MANY and isinstance(value, list) else [value]
+    return cast("list[Any]", value) if Subject.COMMANDS in place.subjects and isinstance(value, list) else [value]
 
 
 def _read_variables(values: Sequence[Any]) -> list[str] | None:

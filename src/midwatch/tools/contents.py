@@ -9,7 +9,8 @@ from typing import Any, Final
 from midwatch.domain.tools import ToolResult
 from midwatch.safety.shell.contents.finding import find_contents
 from midwatch.tools.commands import find_command, find_words
-from midwatch.tools.places import Path, find_places, list_texts, put_at, read_at
+from midwatch.tools.places import Path, list_texts, put_at, read_at, walk
+from midwatch.tools.subjects import plain_name
 
 MOST: Final = 8
 """Files that are read for one question. Nobody compares more."""
@@ -77,7 +78,6 @@ def read_digest(result: ToolResult | None) -> str | None:
 
 
 def _list_by_name(arguments: Mapping[str, Any]) -> Iterator[NamedContent]:
-    for place in find_places(arguments, {}, _FILE_NAMES):
-        for path in list_texts(place.value) if place.is_near else ():
-            if path:
-                yield NamedContent(path=path, asking=None)
+    for place in walk(arguments):
+        if place.is_near and plain_name(place.name) in _FILE_NAMES:
+            yield from (NamedContent(path=path, asking=None) for path in list_texts(place.value) if path)

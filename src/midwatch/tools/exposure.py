@@ -3,21 +3,14 @@
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import unquote
 
 from midwatch.safety.shell.programs.destinations import host_of, is_metadata
 from midwatch.safety.shell.secrets import find_secret
-from midwatch.tools.places import list_named_texts, plain_name
+from midwatch.tools.places import list_texts, walk
+from midwatch.tools.subjects import Subject, subjects_of
 
-_FILES: Final = frozenset(("path", "paths", "file", "files", "filename", "filenames", "filepath", "filepaths"))
-_ADDRESSES: Final = frozenset(("url", "urls", "uri", "uris", "endpoint", "endpoints", "webhook", "href", "link"))
-_SEARCHES: Final = frozenset(
-    ("query", "q", "search", "text", "filter", "pattern", "expression", "expr", "message", "content", "regex")
-)
-"""What is looked for is not what is opened."""
-_WORD: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 _FILE_SCHEME: Final = re.compile(r"file:(?://(?:localhost)?(?=/))?", re.IGNORECASE)
 _NETWORK_SCHEME: Final = re.compile(
     r"https?:[/\\]*|(?:wss?|s?ftps?|gopher|ldaps?|ssh|git|telnet|smb|nfs)://+", re.IGNORECASE
@@ -35,27 +28,28 @@ class Exposure:
     """Hosts."""
 
 
-def find_exposure(arguments: Mapping[str, Any], *, apart_from: Collection[str] = ()) -> Exposure:
-    """`apart_from` has plain names of what was judged in another way."""
+def find_exposure(arguments: Mapping[str, Any], *, apart_from: Collection[Subject] = ()) -> Exposure:
+    """`apart_from` has what was judged in another way."""
     secrets: dict[str, None] = {}
     egress: dict[str, None] = {}
-    for name, text in list_named_texts(arguments):
-        subjects = _read_subjects(name)
-        if subjects & _SEARCHES or plain_name(name) in apart_from:
-            continue
-        host = find_host(text.strip(), is_address=bool(subjects & _ADDRESSES))
-        secret = (
-            _find_secret(text.strip(), is_file=bool(subjects & _FILES)) if host is None else _find_credentials(host)
-        )
-        secrets |= {} if secret is None else {secret: None}
-        egress |= {} if host is None else {host: None}
+    for place in walk(arguments):
+        if place.subjects.isdisjoint((Subject.SEARCH, *apart_from)):
+            for text in map(str.strip, list_texts(place.value)):
+                host = find_host(text, is_address=Subject.ADDRESS in place.subjects)
+                secret = (
+                    _find_secret(text, is_file=Subject.FILE in place.subjects)
+                    if host is None
+                    else _find_credentials(host)
+                )
+                secrets |= {} if secret is None else {secret: None}
+                egress |= {} if host is None else {host: None}
     return Exposure(secrets=tuple(secrets), egress=tuple(egress))
 
 
 def opens_files(arguments: Mapping[str, Any], properties: Iterable[str]) -> bool:
     """Whether a name in the arguments, or among the tool's own, speaks of a file."""
-    names = (*properties, *(name for name, _ in list_named_texts(arguments)))
-    return any(_read_subjects(name) & _FILES for name in names)
+    names = (*properties, *(place.name for place in walk(arguments)))
+    return any(Subject.FILE in subjects_of(name) for name in names)
 
 
 def find_host(text: str, *, is_address: bool) -> str | None:
@@ -66,13 +60,6 @@ def find_host(text: str, *, is_address: bool) -> str | None:
     rest = text[scheme.end() :] if scheme else text.lstrip("/")
     authority = re.split(r"[/?#]", rest)[0]
     return host_of(f"any://{authority}") if _AUTHORITY.fullmatch(authority) else UNREADABLE
-
-
-@lru_cache(maxsize=1024)
-def _read_subjects(name: str) -> frozenset[str]:
-    """`logFilePath` and `log_file_path` speak of a path, and of a file path."""
-    words = [word.lower() for word in _WORD.findall(name)]
-    return frozenset((words[-1], "".join(words[-2:]))) if words else frozenset()
 
 
 def _find_secret(text: str, *, is_file: bool) -> str | None:

@@ -1,10 +1,11 @@
-"""Where in a call's arguments something of a certain name stands, however deep and however the name is written."""
+"""Where something stands in a call's arguments, however deep."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-_SEPARATORS: Final = str.maketrans("", "", "_- ")
+from midwatch.tools.subjects import Subject, subjects_of
+
 _NEAR: Final = 2
 _NOTHING: Final[Mapping[str, Any]] = {}
 
@@ -22,8 +23,11 @@ class Place:
 
     @property
     def name(self) -> str:
-        """As it is compared: `commandLine`, `command-line` and `COMMAND_LINE` are one."""
-        return plain_name(str(self.path[-1]))
+        return str(self.path[-1])
+
+    @property
+    def subjects(self) -> frozenset[Subject]:
+        return subjects_of(self.name)
 
     @property
     def is_near(self) -> bool:
@@ -42,20 +46,16 @@ def read_schema(described: Any) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", described) if isinstance(described, Mapping) else _NOTHING
 
 
-def plain_name(name: str) -> str:
-    return name.translate(_SEPARATORS).lower()
-
-
-def find_places(arguments: Mapping[str, Any], properties: Mapping[str, Any], names: Collection[str]) -> list[Place]:
-    """`names` are plain."""
-    return [place for place in _walk(arguments, properties) if place.name in names]
-
-
-def list_named_texts(arguments: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Every text with the name it stands under."""
-    for place in _walk(arguments, _NOTHING):
-        for text in list_texts(place.value):
-            yield str(place.path[-1]), text
+def walk(arguments: Mapping[str, Any], properties: Mapping[str, Any] = _NOTHING) -> Iterator[Place]:
+    """All that has a name. Not by recursion: how deep arguments are nested is up to a model."""
+    left: list[tuple[Path, Any, Any]] = [((), arguments, {"properties": properties})]
+    while left:
+        path, value, described = left.pop()
+        for key, part, of_part in _list_parts(value, described):
+            inner = (*path, key)
+            if isinstance(key, str):
+                yield Place(path=inner, holder=value, value=part, described=of_part)
+            left.append((inner, part, of_part))
 
 
 def read_at(arguments: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
@@ -78,18 +78,6 @@ def list_texts(value: Any) -> Iterator[str]:
         yield value
     elif isinstance(value, list):
         yield from (text for text in cast("list[Any]", value) if isinstance(text, str))
-
-
-def _walk(arguments: Mapping[str, Any], properties: Mapping[str, Any]) -> Iterator[Place]:
-    """All that has a name. Not by recursion: how deep arguments are nested is up to a model."""
-    left: list[tuple[Path, Any, Any]] = [((), arguments, {"properties": properties})]
-    while left:
-        path, value, described = left.pop()
-        for key, part, of_part in _list_parts(value, described):
-            inner = (*path, key)
-            if isinstance(key, str):
-                yield Place(path=inner, holder=value, value=part, described=of_part)
-            left.append((inner, part, of_part))
 
 
 def _list_parts(value: Any, described: Any) -> Iterator[tuple[str | int, Any, Any]]:
