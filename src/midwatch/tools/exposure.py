@@ -30,20 +30,13 @@ class Exposure:
 
 def find_exposure(arguments: Mapping[str, Any], *, apart_from: Collection[Subject] = ()) -> Exposure:
     """`apart_from` has what was judged in another way."""
-    secrets: dict[str, None] = {}
-    egress: dict[str, None] = {}
-    for place in walk(arguments):
-        if place.subjects.isdisjoint((Subject.SEARCH, *apart_from)):
-            for text in map(str.strip, list_texts(place.value)):
-                host = find_host(text, is_address=Subject.ADDRESS in place.subjects)
-                secret = (
-                    _find_secret(text, is_file=Subject.FILE in place.subjects)
-                    if host is None
-                    else _find_credentials(host)
-                )
-                secrets |= {} if secret is None else {secret: None}
-                egress |= {} if host is None else {host: None}
-    return Exposure(secrets=tuple(secrets), egress=tuple(egress))
+    passed_over = (Subject.SEARCH, *apart_from)
+    opened = [place for place in walk(arguments) if place.subjects.isdisjoint(passed_over)]
+    found = [_judge(text.strip(), place.subjects) for place in opened for text in list_texts(place.value)]
+    return Exposure(
+        secrets=tuple(dict.fromkeys(secret for secret, _ in found if secret is not None)),
+        egress=tuple(dict.fromkeys(host for _, host in found if host is not None)),
+    )
 
 
 def opens_files(arguments: Mapping[str, Any], properties: Iterable[str]) -> bool:
@@ -62,12 +55,16 @@ def find_host(text: str, *, is_address: bool) -> str | None:
     return host_of(f"any://{authority}") if _AUTHORITY.fullmatch(authority) else UNREADABLE
 
 
+def _judge(text: str, subjects: Collection[Subject]) -> tuple[str | None, str | None]:
+    """The secret it would show, and the host it would reach."""
+    host = find_host(text, is_address=Subject.ADDRESS in subjects)
+    if host is None:
+        return _find_secret(text, is_file=Subject.FILE in subjects), None
+    return _CREDENTIALS if is_metadata(host) else None, host
+
+
 def _find_secret(text: str, *, is_file: bool) -> str | None:
     scheme = _FILE_SCHEME.match(text)
     if scheme is not None:
         return find_secret(unquote(text[scheme.end() :]))
     return find_secret(text) if is_file or text.startswith(("/", "~")) else None
-
-
-def _find_credentials(host: str) -> str | None:
-    return _CREDENTIALS if is_metadata(host) else None
