@@ -8,9 +8,19 @@ from hypothesis import strategies as st
 
 from midwatch.domain.tools import ToolResult
 from midwatch.safety.queries import find_change
-from midwatch.tools.commands import find_command, find_query_change, takes_text
+from midwatch.tools import commands
+from midwatch.tools.commands import Command, takes_text
 from midwatch.tools.contents import NamedContent, NamedContents, find_named, read_digest
+from midwatch.tools.places import list_places
 from tests.safety.requirements import requirement
+
+
+def find_command(arguments: dict[str, Any], properties: dict[str, Any]) -> Command | None:
+    return commands.find_command(list_places(arguments, properties))
+
+
+def find_query_change(arguments: dict[str, Any]) -> str | None:
+    return commands.find_query_change(list_places(arguments))
 
 
 @requirement("gate:commands-judged")

@@ -7,9 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from midwatch.tools.exposure import UNREADABLE, Exposure, find_exposure, find_host
+from midwatch.tools import exposure
+from midwatch.tools.exposure import UNREADABLE, Exposure, find_host
+from midwatch.tools.places import list_places
 from midwatch.tools.subjects import Subject
 from tests.safety.requirements import requirement
+
+
+def find_exposure(arguments: dict[str, Any], *, apart_from: tuple[Subject, ...] = ()) -> Exposure:
+    return exposure.find_exposure(list_places(arguments), apart_from=apart_from)
 
 
 @requirement("rules:secrets")

@@ -11,6 +11,7 @@ from midwatch.kit import json
 from midwatch.safety.context import MOST_ENTRIES
 from midwatch.safety.resources import UNSTATED, Origin, Resource, as_part, find_flaw, first_match, split_id
 
+_FIELDS: Final = ("kind", "uid", "id", "name", "host", "parent")
 _LONGEST_RESULT: Final = 1024 * 1024
 _PATH: Final = "expected a JMESPath expression, such as items[].{kind: 'pod', uid: name, host: node}"
 
@@ -70,20 +71,25 @@ def _read_name(entry: str | int, origin: Origin | None) -> Resource | None:
 
 
 def _read_fields(fields: Mapping[str, Any], origin: Origin | None) -> Resource | None:
-    words = {key: as_part(fields.get(key)) for key in ("kind", "uid", "id", "name", "host", "parent")}
-    if any(word is not None and find_flaw(word) is not None for word in words.values()):
-        return None
-    uid = words["uid"] or words["id"] or words["name"]
+    words: dict[str, str] = {}
+    for key in _FIELDS:
+        word = as_part(fields.get(key))
+        if word is not None:
+            if find_flaw(word) is not None:
+                return None
+            words[key] = word
+    uid = words.get("uid") or words.get("id") or words.get("name")
     if uid is None:
         return None
-    parts = split_id(uid) if words["kind"] is None else None
+    kind = words.get("kind")
+    parts = split_id(uid) if kind is None else None
     return Resource(
-        kind=parts.kind if parts else words["kind"] or UNSTATED,
+        kind=parts.kind if parts else kind or UNSTATED,
         uid=parts.uid if parts else uid,
-        host=parts.host if parts else words["host"],
-        name=words["name"] or "",
+        host=parts.host if parts else words.get("host"),
+        name=words.get("name", ""),
         aliases=_read_aliases(fields.get("aliases")),
-        parent=words["parent"],
+        parent=words.get("parent"),
         actions=_read_actions(fields.get("actions")),
         origin=origin,
     )

@@ -1,10 +1,12 @@
 """What a target is: the parts of its id, what else it is called, and what it runs on."""
 
+import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeVar
 from urllib.parse import unquote
 
@@ -13,6 +15,8 @@ Value = TypeVar("Value")
 LONGEST_PART: Final = 256
 UNSTATED: Final = "resource"
 """The kind of what was found without saying what it is."""
+_PLAIN: Final = re.compile(rf"(?=.{{1,{LONGEST_PART}}}\Z)[A-Za-z0-9_:-]+(?:\.[A-Za-z0-9_:-]+)*")
+"""Most names are such, and nothing is wrong with them."""
 _HIDDEN: Final = ("C", "Z")
 """Unicode's control, format and separator characters: none of them belongs in the name of a thing."""
 
@@ -121,6 +125,7 @@ def escape_part(part: str) -> str:
     return part.replace("%", "%25").replace(":", "%3A") if "%" in part or ":" in part else part
 
 
+@lru_cache(maxsize=4096)
 def fold_name(name: str) -> str:
     """How names are compared: people and providers do not agree on case, width and blanks."""
     return (name if name.isascii() else unicodedata.normalize("NFKC", name)).strip().casefold()
@@ -133,6 +138,10 @@ def short_name(name: str) -> str:
 
 def find_flaw(part: str) -> str | None:
     """Why a text cannot be part of an id."""
+    return None if _PLAIN.fullmatch(part) else _find_flaw(part)
+
+
+def _find_flaw(part: str) -> str | None:
     if not part:
         return "is empty"
     if len(part) > LONGEST_PART:
@@ -148,9 +157,9 @@ def find_flaw(part: str) -> str | None:
 
 def as_part(value: Any) -> str | None:
     """Texts and whole numbers name things; nothing else does."""
-    if isinstance(value, bool):
-        return None
-    return str(value) if isinstance(value, str | int) else None
+    if isinstance(value, str):
+        return value
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def first_match(tool: str, globs: Mapping[str, Value]) -> Value | None:

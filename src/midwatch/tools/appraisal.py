@@ -3,9 +3,9 @@
 Pure: the gate appraises what a model asks for, and a person can have any call appraised without making it.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Final
 
 from midwatch.domain.safety import ControlLevel
 from midwatch.domain.tools import Refusal, ToolDefinition, ToolKind
@@ -22,7 +22,7 @@ from midwatch.tools.arguments import Arguments
 from midwatch.tools.commands import COMMAND_PARTS, find_command, find_query_change, takes_text
 from midwatch.tools.contents import NamedContents, find_named
 from midwatch.tools.exposure import Exposure, find_exposure, opens_files
-from midwatch.tools.places import put_at
+from midwatch.tools.places import Place, list_places, put_at
 from midwatch.tools.schemas import properties_of
 
 LOOKS: Final = (ToolKind.READ, ToolKind.RESOLVE)
@@ -93,16 +93,17 @@ def appraise(
 ) -> Appraisal | Refusal:
     """`declared` is the kind of the tool, whatever it is called with."""
     properties = properties_of(tool.schema)
-    command = find_command(arguments.values, properties)
+    places = list_places(arguments.values, properties)
+    command = find_command(places)
     verdict = None if command is None else command.verdict
-    kind = _raise_by_query(raise_kind(declared, verdict), arguments.values)
+    kind = _raise_by_query(raise_kind(declared, verdict), places)
     own = _find_own(tool, arguments, rules=rules, kind=kind.kind)
     if isinstance(own, Refusal):
         return own
     acted_on = () if own is None else (own, *_list_entered(own, verdict, knows=knows))
     targets = tuple(dict.fromkeys(map(identify, acted_on)))
     risk = assess_risk(kind.kind, annotations=tool.annotations, command=verdict)
-    exposure = _find_exposure(arguments, rules=rules, kind=kind, command=verdict)
+    exposure = _find_exposure(places, rules=rules, kind=kind, command=verdict)
     action = _describe_action(tool, targets, kind=kind, risk=risk, command=verdict, exposure=exposure)
     policy = Policy(level=rules.level, stance=stance, rules=rules.rules, egress_allow=rules.egress_allow)
     return Appraisal(
@@ -112,7 +113,7 @@ def appraise(
         risk=risk,
         command=verdict,
         targets=targets,
-        enters=command is not None or opens_files(arguments.values, properties),
+        enters=command is not None or opens_files(places, properties),
         decision=policy.decide(action),
     )
 
@@ -125,9 +126,10 @@ def judge_kind(tool: ToolDefinition, declared: KindVerdict, read: Callable[[], A
     arguments = read()
     if isinstance(arguments, Refusal):
         return declared.kind
-    command = find_command(arguments.values, properties)
+    places = list_places(arguments.values, properties)
+    command = find_command(places)
     raised = raise_kind(declared, None if command is None else command.verdict)
-    return _raise_by_query(raised, arguments.values).kind
+    return _raise_by_query(raised, places).kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +142,7 @@ class Rewrite:
 
 def find_rewrite(tool: ToolDefinition, arguments: Arguments) -> Rewrite | Refusal | None:
     """None when the call has no command, or one that ends by itself."""
-    command = find_command(arguments.values, properties_of(tool.schema))
+    command = find_command(list_places(arguments.values, properties_of(tool.schema)))
     if command is None or command.verdict.endless is None:
         return None
     rewrite = command.verdict.rewrite if command.is_whole else None
@@ -165,8 +167,8 @@ def _refuse_endless(command: Verdict, *, rewrite: str | None) -> Refusal:
     )
 
 
-def _raise_by_query(kind: KindVerdict, arguments: Mapping[str, Any]) -> KindVerdict:
-    if kind.kind not in LOOKS or (change := find_query_change(arguments)) is None:
+def _raise_by_query(kind: KindVerdict, places: Sequence[Place]) -> KindVerdict:
+    if kind.kind not in LOOKS or (change := find_query_change(places)) is None:
         return kind
     return KindVerdict(kind=ToolKind.WRITE, proven=True, rule=f"query:{change}")
 
@@ -179,11 +181,13 @@ def _find_own(
     return find_target(tool.name, arguments.values, server=tool.server, templates=rules.templates, kind=kind)
 
 
-def _find_exposure(arguments: Arguments, *, rules: ServerRules, kind: KindVerdict, command: Verdict | None) -> Exposure:
+def _find_exposure(
+    places: Sequence[Place], *, rules: ServerRules, kind: KindVerdict, command: Verdict | None
+) -> Exposure:
     """What is known to change something names files and addresses to change them, not to show them."""
     may_look = rules.acts_on_server and (kind.kind in LOOKS or not kind.proven)
     judged = () if command is None else COMMAND_PARTS
-    named = find_exposure(arguments.values, apart_from=judged) if may_look else Exposure()
+    named = find_exposure(places, apart_from=judged) if may_look else Exposure()
     if command is None:
         return named
     secrets = dict.fromkeys((*command.secrets, *named.secrets))

@@ -5,12 +5,12 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 from midwatch.safety.queries import find_change
 from midwatch.safety.shell.classify import classify, conclude
 from midwatch.safety.shell.verdict import Verdict
-from midwatch.tools.places import Path, Place, list_texts, read_schema, walk
+from midwatch.tools.places import Path, Place, list_texts, read_schema
 from midwatch.tools.subjects import Subject, subjects_of
 
 _COMMANDS: Final = frozenset((Subject.COMMAND, Subject.COMMANDS))
@@ -50,8 +50,7 @@ class Command:
     """All its words are known."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Line:
+class _Line(NamedTuple):
     place: Place
     text: str
     shell: str = _USUAL_SHELL
@@ -61,17 +60,17 @@ class _Line:
     """It is the value there, and not one of several."""
 
 
-def find_command(arguments: Mapping[str, Any], properties: Mapping[str, Any]) -> Command | None:
+def find_command(places: Sequence[Place]) -> Command | None:
     """All that is there counts: which of them a tool looks at is not known.
 
     A word out of a list that the tool itself gives is no command line: whoever judged the tool has judged it.
     """
-    found = list(walk(arguments, properties))
-    places = [place for place in found if place.subjects & _COMMANDS and not place.is_choice]
-    if not places:
+    commands = [place for place in places if place.subjects & _COMMANDS and not place.is_choice]
+    if not commands:
         return None
-    is_apart = any(_is_apart(place, places) for place in found if place.subjects & _COMPANIONS)
-    lines = [line for place in places for line in _read_lines(place)]
+    companions = [place for place in places if place.subjects & _COMPANIONS]
+    is_apart = any(_is_apart(companion, commands) for companion in companions)
+    lines = [line for place in commands for line in _read_lines(place, companions)]
     verdicts = [_judge(line.text, shell=_UNREADABLE if is_apart else line.shell) for line in lines]
     near = [line for line in lines if line.place.is_near]
     is_readable = not is_apart and all(line.shell != _UNREADABLE for line in near)
@@ -85,10 +84,9 @@ def find_command(arguments: Mapping[str, Any], properties: Mapping[str, Any]) ->
     )
 
 
-def find_query_change(arguments: Mapping[str, Any]) -> str | None:
+def find_query_change(places: Sequence[Place]) -> str | None:
     """What a query in the arguments says it would change."""
-    queries = (place for place in walk(arguments) if Subject.QUERY in place.subjects)
-    texts = (text for place in queries for text in list_texts(place.value))
+    texts = (text for place in places if Subject.QUERY in place.subjects for text in list_texts(place.value))
     return next((change for text in texts if (change := find_change(text)) is not None), None)
 
 
@@ -125,13 +123,12 @@ def _combine(verdicts: Sequence[Verdict]) -> Verdict:
     return conclude(text, [finding for verdict in verdicts for finding in verdict.findings])
 
 
-def _read_lines(place: Place) -> Iterator[_Line]:
+def _read_lines(place: Place, companions: Sequence[Place]) -> Iterator[_Line]:
     """The line or lines, each with the words, the variables and the shell that stand beside it."""
-    words = [value for name in find_words(place.holder) if (value := place.holder[name]) not in _EMPTY]
-    variables = [place.holder[name] for name in place.holder if Subject.VARIABLES in subjects_of(name)]
-    shells = [place.holder[name] for name in place.holder if Subject.SHELL in subjects_of(name)]
-    settings = _read_variables(variables)
-    shell = _name_shell(shells)
+    beside = [companion for companion in companions if companion.holder is place.holder]
+    words = [value for value in _list_values(beside, Subject.WORDS) if value not in _EMPTY]
+    settings = _read_variables(_list_values(beside, Subject.VARIABLES))
+    shell = _name_shell(_list_values(beside, Subject.SHELL))
     if settings is None or len(words) > 1 or (words and Subject.COMMANDS in place.subjects):
         shell = _UNREADABLE
     for value in _separate(place):
@@ -145,6 +142,10 @@ def _read_lines(place: Place) -> Iterator[_Line]:
         )
     for setting in settings or ():
         yield _Line(place=place, text=f"{setting} true")
+
+
+def _list_values(places: Sequence[Place], subject: Subject) -> list[Any]:
+    return [place.value for place in places if subject in place.subjects]
 
 
 def _separate(place: Place) -> list[Any]:

@@ -2,14 +2,14 @@
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from midwatch.domain.tools import ToolResult
 from midwatch.safety.shell.contents.finding import find_contents
 from midwatch.tools.commands import find_command, find_words
-from midwatch.tools.places import Path, list_texts, put_at, read_at, walk
+from midwatch.tools.places import Path, Place, list_places, list_texts, put_at, read_at
 from midwatch.tools.subjects import plain_name
 
 MOST: Final = 8
@@ -38,8 +38,9 @@ class NamedContents:
 
 
 def find_named(arguments: Mapping[str, Any], properties: Mapping[str, Any]) -> NamedContents:
-    by_name = tuple(_list_by_name(arguments))
-    command = find_command(arguments, properties)
+    places = list_places(arguments, properties)
+    by_name = tuple(_list_by_name(places))
+    command = find_command(places)
     if command is None:
         return NamedContents(files=by_name)
     if not command.is_readable:
@@ -77,7 +78,7 @@ def read_digest(result: ToolResult | None) -> str | None:
     return found.pop() if len(found) == 1 else None
 
 
-def _list_by_name(arguments: Mapping[str, Any]) -> Iterator[NamedContent]:
-    for place in walk(arguments):
+def _list_by_name(places: Sequence[Place]) -> Iterator[NamedContent]:
+    for place in places:
         if place.is_near and plain_name(place.name) in _FILE_NAMES:
             yield from (NamedContent(path=path, asking=None) for path in list_texts(place.value) if path)

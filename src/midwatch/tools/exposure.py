@@ -1,14 +1,14 @@
 """What a call would show or reach by its arguments alone: files that hold secrets, and addresses."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 from urllib.parse import unquote
 
 from midwatch.safety.shell.programs.destinations import host_of, is_metadata
 from midwatch.safety.shell.secrets import find_secret
-from midwatch.tools.places import list_texts, walk
+from midwatch.tools.places import Place, list_texts
 from midwatch.tools.subjects import Subject, subjects_of
 
 _FILE_SCHEME: Final = re.compile(r"file:(?://(?:localhost)?(?=/))?", re.IGNORECASE)
@@ -28,10 +28,10 @@ class Exposure:
     """Hosts."""
 
 
-def find_exposure(arguments: Mapping[str, Any], *, apart_from: Collection[Subject] = ()) -> Exposure:
+def find_exposure(places: Sequence[Place], *, apart_from: Collection[Subject] = ()) -> Exposure:
     """`apart_from` has what was judged in another way."""
     passed_over = (Subject.SEARCH, *apart_from)
-    opened = [place for place in walk(arguments) if place.subjects.isdisjoint(passed_over)]
+    opened = [place for place in places if place.subjects.isdisjoint(passed_over)]
     found = [_judge(text.strip(), place.subjects) for place in opened for text in list_texts(place.value)]
     return Exposure(
         secrets=tuple(dict.fromkeys(secret for secret, _ in found if secret is not None)),
@@ -39,10 +39,10 @@ def find_exposure(arguments: Mapping[str, Any], *, apart_from: Collection[Subjec
     )
 
 
-def opens_files(arguments: Mapping[str, Any], properties: Iterable[str]) -> bool:
+def opens_files(places: Sequence[Place], properties: Iterable[str]) -> bool:
     """Whether a name in the arguments, or among the tool's own, speaks of a file."""
-    names = (*properties, *(place.name for place in walk(arguments)))
-    return any(Subject.FILE in subjects_of(name) for name in names)
+    spoken_of = (*(place.subjects for place in places), *map(subjects_of, properties))
+    return any(Subject.FILE in subjects for subjects in spoken_of)
 
 
 def find_host(text: str, *, is_address: bool) -> str | None:

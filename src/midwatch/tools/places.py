@@ -1,33 +1,29 @@
 """Where something stands in a call's arguments, however deep."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 from midwatch.tools.subjects import Subject, subjects_of
 
 _NEAR: Final = 2
+_NESTED: Final = (dict, list)
 _NOTHING: Final[Mapping[str, Any]] = {}
 
 Path = tuple[str | int, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Place(NamedTuple):
+    """A tuple, because there is one for every argument of every call."""
+
     path: Path
     holder: Mapping[str, Any]
     """The object it stands in."""
     value: Any
     described: Any
     """What the tool's schema says of it, if it does."""
-
-    @property
-    def name(self) -> str:
-        return str(self.path[-1])
-
-    @property
-    def subjects(self) -> frozenset[Subject]:
-        return subjects_of(self.name)
+    name: str
+    subjects: frozenset[Subject]
+    """What its name speaks of."""
 
     @property
     def is_near(self) -> bool:
@@ -46,16 +42,19 @@ def read_schema(described: Any) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", described) if isinstance(described, Mapping) else _NOTHING
 
 
-def walk(arguments: Mapping[str, Any], properties: Mapping[str, Any] = _NOTHING) -> Iterator[Place]:
+def list_places(arguments: Mapping[str, Any], properties: Mapping[str, Any] = _NOTHING) -> list[Place]:
     """All that has a name. Not by recursion: how deep arguments are nested is up to a model."""
+    places: list[Place] = []
     left: list[tuple[Path, Any, Any]] = [((), arguments, {"properties": properties})]
     while left:
         path, value, described = left.pop()
         for key, part, of_part in _list_parts(value, described):
             inner = (*path, key)
             if isinstance(key, str):
-                yield Place(path=inner, holder=value, value=part, described=of_part)
-            left.append((inner, part, of_part))
+                places.append(Place(inner, value, part, of_part, key, subjects_of(key)))
+            if _nests(part):
+                left.append((inner, part, of_part))
+    return places
 
 
 def read_at(arguments: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
@@ -78,6 +77,10 @@ def list_texts(value: Any) -> Iterator[str]:
         yield value
     elif isinstance(value, list):
         yield from (text for text in cast("list[Any]", value) if isinstance(text, str))
+
+
+def _nests(value: Any) -> bool:
+    return isinstance(value, _NESTED)
 
 
 def _list_parts(value: Any, described: Any) -> Iterator[tuple[str | int, Any, Any]]:
