@@ -64,6 +64,7 @@ def test_a_command_is_read_with_all_its_words(
         {"command_line": "rm x"},
         {"commandLine": "rm x"},
         {"CMD": "rm x"},
+        {"cmdline": "rm x"},
         {"shell-command": "rm x"},
         {"cli_command": "rm x"},
         {"kubectlCommand": "rm x"},
@@ -290,6 +291,7 @@ def test_other_queries_are_left_to_whoever_vouched_for_the_tool(query: str) -> N
 )
 def test_some_names_speak_of_queries(name: str) -> None:
     assert find_query_change({name: "delete from crew"}) == "delete"
+    assert find_query_change({f"{name}_note": "delete from crew"}) is None
     assert takes_text({name: {"type": "string"}})
 
 
