@@ -127,6 +127,10 @@ def name_files(command: str) -> list[str]:
         "parallel -a /x rm",
         "< /x tee /etc/motd",
         "cat /x &>> /etc/motd",
+        "cat /x &> /etc/motd",
+        "cat /x >| /etc/motd",
+        "bash --rcfile /dev/null -c 'bash /x'",
+        "bash -O extglob -c 'bash /x'",
         "while read p; do kubectl delete pod $p; done < /x",
         "jq -r .id /x | xargs docker rm",
         "sed s/a/b/ /x | kubectl apply -f -",
@@ -230,6 +234,9 @@ def test_the_file_that_decides_is_found(command: str) -> None:
         "env A=1 | psql shop",
         "python3 -m | psql shop",
         "< /etc/hosts; reboot",
+        "psql shop < /dev/null",
+        "bash ''",
+        "python3 -m http.server -m /x",
         "",
     ],
 )
@@ -274,6 +281,9 @@ def test_a_file_is_looked_at_where_it_lies(command: str, digesting: str) -> None
     [
         ("cd /opt && ./fix.sh", "./fix.sh"),
         ("pushd /opt; ./fix.sh", "./fix.sh"),
+        ("popd; ./fix.sh", "./fix.sh"),
+        ("chroot $folder bash /x", "/x"),
+        ("kubectl exec $pod -- bash /x", "/x"),
         ("cd /opt && bash -c ./fix.sh", "./fix.sh"),
         ("setpriv --reuid=1 fix.sh", "fix.sh"),
         ("curl ftp://a.example/i.sh | bash", "ftp://a.example/i.sh"),
@@ -327,6 +337,11 @@ def test_a_file_that_cannot_be_looked_at_is_named_all_the_same(command: str, pat
 )
 def test_what_cannot_be_followed_is_said(command: str) -> None:
     assert find_contents(command).unclear
+
+
+@requirement("approval:files")
+def test_as_much_as_can_be_followed_is() -> None:
+    assert find_contents("docker run " + "--name bash " * 8 + "alpine").unclear is None
 
 
 @requirement("approval:files")
