@@ -38,6 +38,11 @@ def find_exposure(arguments: dict[str, Any], *, apart_from: tuple[Subject, ...] 
         ({"resource": "file:/etc/shadow"}, "password hashes"),
         ({"target": "/proc/1/environ"}, "a process environment"),
         ({"path": "/etc/sh*"}, "password hashes"),
+        ({"target": "C:\\Users\\mate\\.ssh\\id_rsa"}, "ssh keys"),
+        ({"uri": "file:C:/Users/mate/.ssh/id_rsa"}, "ssh keys"),
+        ({"path": "app\\.env"}, "environment files"),
+        ({"path": "/etc/sh" + "*" * 5000}, "a path too long to be judged"),
+        ({"path": "-key" * 1_000_000}, "a path too long to be judged"),
         ({"path": "secrets.yaml"}, "secrets"),
     ],
 )

@@ -41,7 +41,7 @@ class Command:
     verdict: Verdict
     """Of all that the call would run."""
     lines: tuple[str, ...]
-    """What stands near enough to be what the call is about. None of it may be left out of what a person sees."""
+    """Of what stands near enough to be what the call is about, and not a part of a document."""
     place: Path | None
     """Where it stands, if it is one, and nothing but its words stands beside it."""
     is_whole: bool

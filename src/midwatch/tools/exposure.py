@@ -17,6 +17,7 @@ _NETWORK_SCHEME: Final = re.compile(
 )
 _BARE_HOST: Final = re.compile(r"//|(?:\[[0-9A-Fa-f:.]+\]|[\w-]+(?:\.[\w-]+)+)(?:[:/?#]|\Z)")
 _AUTHORITY: Final = re.compile(r"(?:[\w.~!$&'()*+,;=%:-]*@)?(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]*)?")
+_DRIVE: Final = re.compile(r"\A[A-Za-z]:(?=[/\\])")
 UNREADABLE: Final = "an address that cannot be read"
 _CREDENTIALS: Final = "cloud credentials"
 
@@ -66,5 +67,6 @@ def _judge(text: str, subjects: Collection[Subject]) -> tuple[str | None, str | 
 def _find_secret(text: str, *, is_file: bool) -> str | None:
     scheme = _FILE_SCHEME.match(text)
     if scheme is not None:
-        return find_secret(unquote(text[scheme.end() :]))
-    return find_secret(text) if is_file or text.startswith(("/", "~")) else None
+        text, is_file = unquote(text[scheme.end() :]), True
+    path = _DRIVE.sub("", text).replace("\\", "/")
+    return find_secret(path) if is_file or path.startswith(("/", "~")) else None

@@ -70,6 +70,13 @@ def test_a_relative_path_counts_from_its_folder() -> None:
     assert find_secret("") is None
 
 
+@requirement("shell:secrets")
+def test_what_is_too_long_to_be_compared_counts_as_a_secret() -> None:
+    assert find_secret("/" + "a" * 4095) is None
+    assert find_secret("/" + "a" * 4096) == "a path too long to be judged"
+    assert classify(f"cat /etc/sh{'*' * 5000}").sensitive
+
+
 @requirement("shell:egress")
 @pytest.mark.parametrize(
     ("command", "hosts", "targets"),

@@ -74,6 +74,8 @@ _SAMPLES = sorted(
         " /root/.docker/config.json ~/.docker/config.json /root/.git-credentials ~/.git-credentials"
     )
 )
+_LONGEST = 4096
+"""No file's path has more bytes; a pattern may, and would take long to compare."""
 _GLOB = re.compile(r"[*?\[" + HOLE + "]")
 
 
@@ -82,6 +84,8 @@ def find_secret(path: str, *, folder: str | None = None) -> str | None:
     """What secret a path would show, or None. `folder` is where a relative path starts, if that is known."""
     if not path or path == "-":
         return None
+    if len(path) > _LONGEST:
+        return "a path too long to be judged"
     normal = normalize(path, folder=folder)
     match = _PATTERN.fullmatch(normal)
     if match is not None and match.lastgroup is not None:
