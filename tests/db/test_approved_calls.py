@@ -7,6 +7,7 @@ from uuid import UUID
 import pytest
 
 from midwatch.domain.session import SessionStatus
+from midwatch.kit import json
 from midwatch.llm.scripted import ScriptedCall, ScriptedTurn
 from midwatch.store.engine import Store
 from tests.asking import (
@@ -146,6 +147,42 @@ async def test_the_question_shows_the_whole_call_and_the_models_words_as_such(st
             *("restart", "pump", "write", "level:controlled", "The pump is stuck, so I restart it.", "false"),
             "mcp:deck",
         )
+
+
+@requirement("rules:secrets", "rules:egress", "approval:shows-all")
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({"path": "/root/.ssh/id_rsa"}, ("sensitive:controlled", "it would show ssh keys")),
+        (
+            {"url": "https://example.com/?q=1"},
+            ("egress:controlled", "it would reach example.com, which is not among the allowed destinations"),
+        ),
+    ],
+)
+@pytest.mark.parametrize("yes", [True, False])
+async def test_a_look_at_secrets_or_outside_waits_for_a_person(
+    more: dict[str, str],
+    why: tuple[str, str],
+    yes: bool,  # noqa: FBT001 - a parameter
+    store: Store,
+    tmp_path: Path,
+) -> None:
+    opening = ScriptedTurn(text="I look.", calls=(ScriptedCall(name="deck.echo", arguments={"text": "x", **more}),))
+    async with open_controlled(store, tmp_path / "effects", by_turn([opening, DONE])) as world:
+        session_id = await world.submit()
+        await live(world)
+        (question,) = await list_questions(store, session_id)
+        shown = json.decode(question["request"])
+        verdict = shown["verdict"]
+        assert (shown["kind"], verdict["policy_rule"], verdict["policy_reason"]) == ("read", *why)
+        assert looks(world) == []
+        await say(store, question["approval_id"], yes=yes)
+        await live(world)
+        assert await world.status(session_id) is SessionStatus.COMPLETED
+        assert looks(world) == ([{"text": "x", **more}] if yes else [])
+        refused = [each["code"] for each in await read_answer(store, session_id, "deck.echo")]
+        assert refused == ([] if yes else ["APPROVAL_DENIED"])
 
 
 @requirement("parking:survives")
