@@ -89,6 +89,6 @@ def _list_parts(value: Any, described: Any) -> Iterator[tuple[str | int, Any, An
         known = read_schema(schema.get("properties"))
         for key, part in cast("Mapping[str, Any]", value).items():
             yield key, part, known.get(key)
-    elif isinstance(value, list):
+    else:
         for index, part in enumerate(cast("list[Any]", value)):
             yield index, part, schema.get("items")
