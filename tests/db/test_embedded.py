@@ -394,7 +394,9 @@ async def test_a_stranger_with_the_number_of_the_dead_server_does_not_block_the_
 async def test_root_is_told_when_the_server_could_not_reach_the_home(home: Path) -> None:
     closed = home.parent / "closed"
     closed.mkdir(mode=0o700)
-    with pytest.raises(Misconfigured, match=r"may not enter .*/closed\b.*MIDWATCH_HOME.*DATABASE_URL"):
+    with pytest.raises(
+        Misconfigured, match=r"may not enter .*/closed\b.*chmod o\+x .*/closed\b.*MIDWATCH_HOME.*DATABASE_URL"
+    ):
         async with open_embedded_postgres(closed / "home"):
             pass
     assert stat.S_IMODE(closed.stat().st_mode) == 0o700

@@ -10,12 +10,12 @@ from midwatch.domain.safety import ControlLevel, SafetyMode
 from midwatch.domain.tools import ToolDefinition, ToolKind
 from midwatch.safety.kinds import UNKNOWN, KindVerdict
 from midwatch.safety.policy import Stance
-from midwatch.safety.rules import Allow, Ask, Refuse
 from midwatch.safety.targets import Target, TargetTemplate
 from midwatch.tools.appraisal import Appraisal, ServerRules, appraise, judge_kind
 from midwatch.tools.arguments import Arguments
 from tests.fakes.toolset import define_tool
 from tests.safety.requirements import requirement
+from tests.safety.test_policy import code_of
 
 READS = KindVerdict(kind=ToolKind.READ, proven=True, rule="operator:read:*")
 CHANGES = KindVerdict(kind=ToolKind.WRITE, proven=True, rule="operator:write:*")
@@ -85,13 +85,7 @@ def test_what_runs_commands_or_takes_paths_goes_inside(
 
 
 def told(appraisal: Appraisal) -> str | None:
-    match appraisal.decision:
-        case Refuse(refusal=refusal):
-            return refusal.code
-        case Ask(code=code):
-            return code
-        case Allow():
-            return None
+    return code_of(appraisal.decision)
 
 
 @requirement("rules:secrets", "rules:egress")

@@ -32,7 +32,8 @@ def _make(path: Path) -> None:
     """Whole or not at all, also when several start at once."""
     if path.exists():
         return
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    # Open to others like any folder: a PostgreSQL of our own may live in it under another account.
+    path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:

@@ -18,6 +18,13 @@ def test_it_is_made_once_and_kept(tmp_path: Path) -> None:
     assert [path.name for path in home.iterdir()] == [FILE_NAME]
 
 
+def test_others_may_still_enter_the_home_that_is_made_for_it(tmp_path: Path) -> None:
+    usual = tmp_path / "usual"
+    usual.mkdir()
+    open_token(tmp_path / "home")
+    assert (tmp_path / "home").stat().st_mode == usual.stat().st_mode
+
+
 def test_all_who_start_at_once_have_the_same(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         assert len(set(pool.map(open_token, [tmp_path] * 32))) == 1

@@ -181,7 +181,7 @@ def check_reachable(cluster: Cluster, account: Account) -> None:
     if barrier is not None:
         problem = (
             f"PostgreSQL does not run as root; user {account.uid}, as whom it would run, may not enter {barrier}. "
-            "Choose a MIDWATCH_HOME that every user can reach, such as /var/lib/midwatch, or set DATABASE_URL"
+            f"Let others in (chmod o+x {barrier}), choose a MIDWATCH_HOME that all users can reach, or set DATABASE_URL"
         )
         raise Misconfigured([problem])
 
